@@ -45,21 +45,22 @@ def deal_by_content(
     """The fold of each sample, 0 .. n_folds - 1, which what it is decides, not its place.
 
     Copies are in one fold, so that a weight is as many of them. Equal inputs are copies whatever their
-    outputs, of which those held out would know the others, unless fewer than two different ones come to
-    a fold: then, given ``Y``, only samples that are equal in both are. Fewer different samples than folds
-    make fewer folds. Positive units, and the order of columns of different kind, do not matter either.
+    outputs, of which those held out would know the others. Given ``Y``, tables of few kinds of inputs are
+    excepted, since a kind that is left out as a whole cannot be told: fewer than two of them for a fold,
+    or each with as many different outputs as there are folds, on average. There only samples that are
+    equal in both are copies. Positive units, and the order of unlike columns, do not matter either.
     """
     groups = _places(X)
-    if Y is not None and groups.max(initial=0) + 1 < 2 * n_folds:
-        groups = _places(np.column_stack([groups, _places(Y)]))
+    kinds = groups.max(initial=-1) + 1
+    if Y is not None and kinds < len(groups):
+        pairs = _places(np.column_stack([groups, _places(Y)]))
+        if kinds < 2 * n_folds or n_folds * kinds <= pairs.max() + 1:
+            groups = pairs
     if not groups.any():  # all alike
         groups = np.arange(len(groups))
     n = int(groups.max(initial=-1)) + 1
     fold = np.empty(n, dtype=np.intp)
-    for k, part in enumerate(
-        np.array_split(check_random_state(seed).permutation(n), min(n_folds, n))
-    ):
-        fold[part] = k
+    fold[check_random_state(seed).permutation(n)] = np.sort(np.arange(n) % n_folds)
     return fold[groups]
 
 

@@ -154,7 +154,10 @@ def test_few_different_inputs_are_dealt_with_their_outputs():
     assert np.bincount(folds).tolist() == [4] * 5
     assert (deal_by_content(X.repeat(3, axis=0), 5, Y=Y.repeat(3, axis=0)) == folds.repeat(3)).all()
     assert np.bincount(deal_by_content(X, 5)).tolist() == [10, 10]
-    many = np.arange(20.0)[:, None] // 2  # ten different: each with its outputs
-    assert (np.diff(deal_by_content(many, 5, Y=Y).reshape(-1, 2)) == 0).all()
+    Y = np.arange(60.0)[:, None]
+    replicates = np.arange(60.0)[:, None] // 4  # fifteen kinds of four: each with its outputs
+    assert (np.ptp(deal_by_content(replicates, 5, Y=Y).reshape(-1, 4), axis=1) == 0).all()
+    levels = np.arange(60.0)[:, None] // 5  # twelve of five: a category
+    assert (np.ptp(deal_by_content(levels, 5, Y=Y).reshape(-1, 5), axis=1) > 0).any()
     assert np.bincount(deal_by_content(0 * X, 5)).tolist() == [4] * 5
     assert set(deal_by_content(["b", "a", "b", "c"], 5)) == {0, 1, 2}
