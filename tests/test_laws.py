@@ -79,12 +79,20 @@ def folds(n=60):
 CASES = [
     Case(PCR(3)),
     Case(PCR(3, scale=True)),
-    Case(PCR("auto"), exempt={"rows": BY_POSITION, "duplicates": BY_POSITION}),
+    Case(PCR("auto")),
     Case(PLS(3)),
     Case(PLS(3, scale=False), exempt={"output unit": COUPLED}),
     Case(PLS(3, algorithm="simpls")),
     Case(PLS(3, algorithm="kernel")),
-    Case(PLS("auto"), exempt={"rows": BY_POSITION, "duplicates": BY_POSITION}),
+    Case(PLS("auto")),
+    Case(PLS("auto", missing="em"), tolerance=1e-5),
+    Case(OPLS("auto")),
+    Case(
+        ReducedRankRegression("auto", alpha=5.0),
+        exempt={"duplicates": RIDGE, "weights": RIDGE, "input unit": RIDGE, "output unit": COUPLED},
+    ),
+    Case(MultiblockPLS(n_components="auto")),
+    Case(SequentialPLS(n_components="auto")),
     Case(PLS(3, missing="em"), tolerance=1e-5),
     Case(ReducedRankRegression()),
     Case(ReducedRankRegression(2), exempt={"output unit": COUPLED}),
@@ -312,6 +320,54 @@ def test_a_common_factor_of_the_weights_changes_nothing(case, total):
     relative = weights / weights.sum() * total
     expected = predict(case, X, Y, new, sample_weight=weights)
     same(case, predict(case, X, Y, new, sample_weight=relative), expected)
+
+
+def noisy(name):
+    """Fewer rows than columns, much noise, and copies of some rows, as they come or by weights."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(2, 1, size=(46, 40))
+    Y = X[:, :3] @ rng.normal(size=(3, N_TARGETS)) + 2 * rng.normal(size=(46, N_TARGETS))
+    X[[7, 20, 33]], Y[[7, 20]] = X[[1, 2, 3]], Y[[1, 2]]  # the last with other outputs
+    if name == "rated":
+        Y = np.where(rng.random(Y.shape) < 0.2, np.nan, Y)
+    return X[:36], Y[:36], X[36:]
+
+
+ON_NOISE = [case for case in CASES]
+
+
+@pytest.mark.parametrize("case", ON_NOISE, ids=str)
+def test_the_order_of_noisy_rows_changes_nothing(case):
+    X, Y, new = noisy("")
+    order = np.random.default_rng(1).permutation(len(X))
+    place = np.argsort(order)
+
+    def cut(splits):
+        return [tuple(part[part < len(X)] for part in split) for split in splits]
+
+    def moved(splits):
+        return [(place[train], place[test]) for train, test in cut(splits)]
+
+    expected = predict(case, X, Y, new, splits=cut)
+    same(case, predict(case, X[order], Y[order], new, splits=moved), expected)
+
+
+@pytest.mark.parametrize("case", [case for case in ON_NOISE if takes_weights(case)], ids=str)
+def test_weights_of_noisy_rows_are_copies(case):
+    X, Y, new = noisy("")
+    counts = np.random.default_rng(2).integers(0, 3, len(X))
+    rows = np.repeat(np.arange(len(X)), counts)
+
+    def cut(splits):
+        return [tuple(part[part < len(X)] for part in split) for split in splits]
+
+    def copied(splits):
+        return [
+            tuple(np.flatnonzero(np.isin(rows, part)) for part in split) for split in cut(splits)
+        ]
+
+    weighted = predict(case, X, Y, new, sample_weight=counts * 1.0, splits=cut)
+    same(case, predict(case, X[rows], Y[rows], new, splits=copied), weighted)
 
 
 @every

@@ -39,6 +39,15 @@ def sample_groups(X: Any) -> NDArray:
     return groups
 
 
+def content_places(X: Any) -> NDArray:
+    """As ``sample_groups``, numbered in an order that the number of copies does not move."""
+    if isinstance(X, np.ndarray) and (gaps := X != X).any():
+        low = np.nan_to_num(np.fmin.reduce(X, axis=0))  # what is missing is a value of its own
+        X = np.hstack([np.where(gaps, low, X), gaps])
+    _, first, copy_of = np.unique(sample_groups(X), return_index=True, return_inverse=True)
+    return np.asarray(sample_groups(take(X, first))[copy_of])
+
+
 def deal_by_content(
     X: Any, n_folds: int, seed: Any = 0, Y: NDArray | None = None
 ) -> NDArray[np.intp]:
@@ -50,10 +59,10 @@ def deal_by_content(
     or each with as many different outputs as there are folds, on average. There only samples that are
     equal in both are copies. Positive units, and the order of unlike columns, do not matter either.
     """
-    groups = _places(X)
+    groups = content_places(X)
     kinds = groups.max(initial=-1) + 1
     if Y is not None and kinds < len(groups):
-        pairs = _places(np.column_stack([groups, _places(Y)]))
+        pairs = content_places(np.column_stack([groups, content_places(Y)]))
         if kinds < 2 * n_folds or n_folds * kinds <= pairs.max() + 1:
             groups = pairs
     if not groups.any():  # all alike
@@ -62,15 +71,6 @@ def deal_by_content(
     fold = np.empty(n, dtype=np.intp)
     fold[check_random_state(seed).permutation(n)] = np.sort(np.arange(n) % n_folds)
     return fold[groups]
-
-
-def _places(X: Any) -> NDArray:
-    """As ``sample_groups``, numbered in an order that the number of copies does not move."""
-    if isinstance(X, np.ndarray) and (gaps := X != X).any():
-        low = np.nan_to_num(np.fmin.reduce(X, axis=0))  # what is missing is a value of its own
-        X = np.hstack([np.where(gaps, low, X), gaps])
-    _, first, copy_of = np.unique(sample_groups(X), return_index=True, return_inverse=True)
-    return np.asarray(sample_groups(take(X, first))[copy_of])
 
 
 def _sorted_samples(X: Any, w: Array) -> tuple[NDArray, NDArray]:
