@@ -13,6 +13,7 @@ from sklearn.base import (
     TransformerMixin,
     clone,
 )
+from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, require_squares, row_blocks
@@ -24,6 +25,7 @@ from isthmus._validation import (
     check_rank,
     validate_data,
 )
+from isthmus.kernels.distinct import deal_by_content
 
 _FEWEST_JUDGED = 3  # standards: without one, two still differ
 _LEAST_EXPLAINED = 0.5  # share of what standards differ by; less of it is no transfer
@@ -166,8 +168,7 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.error_ = self.relative_error_ = np.nan
             return
         other, errors, spreads = clone(self), [], []
-        for test in np.array_split(np.arange(n), min(n, N_FOLDS)):
-            train = np.delete(np.arange(n), test)
+        for train, test in PredefinedSplit(deal_by_content(rows, N_FOLDS)).split():
             other._learn(rows[train], Y[train])
             errors.append(((other._map(rows[test]) - Y[test]) ** 2).mean(axis=1))
             spreads.append(((Y[train].mean(axis=0) - Y[test]) ** 2).mean(axis=1))

@@ -101,8 +101,8 @@ def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:
         group = np.cumsum(is_new)
         places = np.flatnonzero(np.bincount(group)[group] > 1)
         tied = order[places]
-        if i & (i - 1) == 0 and not _differ(
-            X[tied], group[places]
+        if (
+            i and i & (i - 1) == 0 and not _differ(X[tied], group[places])
         ):  # now and then, as it takes all columns
             break
         values = X[tied, column]

@@ -114,7 +114,7 @@ class Projection(FittedToBlocks, FittedProjection):
         r = self._components(limit, outputs)
         self.held_out_score_, self.held_out_scores_ = np.nan, None
         if labels is not None:
-            sample = judged_rows(inputs.rows, seed)
+            sample = judged_rows(inputs.n, seed)
             judge = problem.judge(sample).merge_copies(take(inputs.rows, sample))
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)
             found = choose(coordinates, judge, labels[sample], ridge, r, limit)

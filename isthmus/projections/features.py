@@ -77,7 +77,7 @@ class FeatureProblem(MomentProblem):
         outputs.take_landmarks(n_landmarks, seed, selection, keep=keep)
         of_outputs = OF_ROWS if outputs.features is None else outputs.features.rounding
         self.rounding = self.F.rounding, of_outputs
-        sample = np.empty(0, dtype=np.intp) if folds is None else judged_rows(inputs.rows, seed)
+        sample = np.empty(0, dtype=np.intp) if folds is None else judged_rows(n, seed)
         folds = np.zeros(n, dtype=np.intp) if folds is None else folds
         self.parts = BlockMoments(self.blocks(), folds, sample, self.weights)
         self.whole, self.sample = self.parts.whole, self.parts.sample

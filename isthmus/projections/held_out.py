@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._linalg import ROUNDING, Array
-from isthmus.kernels.distinct import deal_by_content, sample_groups
-from isthmus.kernels.gram import length
+from isthmus.kernels.distinct import sample_groups
 
 # Few enough to follow a curve, enough to average noise: the judge is the same for all methods.
 N_NEIGHBOURS = 10
@@ -24,13 +23,12 @@ SCORE_ROWS = 20_000
 """Of more rows than these a sample is judged."""
 
 
-def judged_rows(rows: Any, seed: int) -> NDArray[np.intp]:
-    """Rows that are judged, all or a sample of many, drawn apart from the folds."""
-    n = length(rows)
+def judged_rows(n: int, seed: int) -> NDArray[np.intp]:
+    """Rows that are judged, all or a sample of many, drawn by place and apart from the folds."""
     if n <= SCORE_ROWS:
         return np.arange(n)
-    # Another seed than that of the folds: the same permutation would take whole folds.
-    return np.flatnonzero(deal_by_content(rows, n, (seed + 1) % 2**32) < SCORE_ROWS)
+    # Another generator than that of the folds: the same permutation would take whole folds.
+    return np.sort(np.random.default_rng(seed).permutation(n)[:SCORE_ROWS])
 
 
 class Judge(ABC):

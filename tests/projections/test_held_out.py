@@ -137,7 +137,7 @@ def test_every_kernel_method_by_landmarks_is_refits(name, n):
 def test_more_rows_are_judged_by_a_sample_of_all_folds(monkeypatch):
     monkeypatch.setattr(held_out, "SCORE_ROWS", 1000)
     X, Y = make(5000)
-    rows = judged_rows(X, 0)
+    rows = judged_rows(5000, 0)
     counts = np.bincount(deal_by_content(X, 5)[rows])
     # Hypergeometric, 200 +- 11.3 each: six deviations.
     assert len(rows) == len(set(rows)) == 1000 and np.abs(counts - 200).max() < 68
@@ -310,7 +310,7 @@ def test_rows_count_by_their_weights_and_copies_are_one_neighbour(kind, monkeypa
 def test_a_sample_of_an_exact_fit_is_judged_by_its_own_outputs(monkeypatch, output):
     monkeypatch.setattr(held_out, "SCORE_ROWS", 120)
     X, Y = make(200)
-    rows = judged_rows(X, 0)
+    rows = judged_rows(200, 0)
     if output == "vectors":
         model = KernelSIR(kernel="linear", alpha=1.0, solver="dense", slices="classes", **FOLDS)
         y = classes(Y)
