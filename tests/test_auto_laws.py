@@ -25,7 +25,7 @@ RUNGS = {rung.name: rung for rung in LADDER}
 # Relative to the spread of an output; iterations stop at 1e-7 of their objective, and so do not end at the
 # same digit from other rounding.
 CLOSED, ITERATED = 1e-8, 1e-5
-# With fewer rows than columns the errors of wide kernels tie up to rounding, and their ridge weights differ.
+# With fewer rows than columns errors of wide kernels tie up to rounding, and their ridge weights differ.
 LOOSE = dict.fromkeys(("kernel", "rough_kernel", "chain"), 0.01)
 # What does not obey, and why.
 COUNTS_TWINS = {
