@@ -15,6 +15,9 @@ from isthmus.kernels.gram import length, take
 # Entries of sparse rows up to which they are compared as dense ones.
 _DENSE_ENTRIES = 2**22
 _HEIGHT_DIGITS = 9
+# Copies of computed rows, as of scores, differ by rounding: by no more than this part of the range of their
+# column, nor of this part of the largest range of all columns.
+_SAME, _SAME_OF_ALL = 1e-6, 1e-11
 
 
 def distinct_samples(X: Any, weights: Array | None) -> tuple[NDArray, Array]:
@@ -32,7 +35,7 @@ def distinct_samples(X: Any, weights: Array | None) -> tuple[NDArray, Array]:
 
 
 def sample_groups(X: Any) -> NDArray:
-    """A number for each sample that it shares with its copies alone."""
+    """A number for each sample that it shares alone with its copies, up to rounding."""
     order, is_new = _sorted_samples(X, np.ones(length(X)))
     groups = np.empty(len(order), dtype=np.intp)
     groups[order] = np.cumsum(is_new) - 1
@@ -92,6 +95,8 @@ def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:
     low, high = X.min(axis=0), X.max(axis=0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         height = ((w / w.sum()) @ X - low) / (high - low)
+    gaps = _SAME * high - _SAME * low
+    gaps = np.minimum(gaps, _SAME_OF_ALL / _SAME * np.nanmax(gaps, initial=0.0))
     # Rounding, which goes by the order of rows, must not tell equal ones apart.
     height = np.round(np.where(np.isfinite(height), height, -1.0), _HEIGHT_DIGITS)
     columns = np.argsort(-height, kind="stable")
@@ -101,14 +106,15 @@ def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:
         group = np.cumsum(is_new)
         places = np.flatnonzero(np.bincount(group)[group] > 1)
         tied = order[places]
-        if (
-            i and i & (i - 1) == 0 and not _differ(X[tied], group[places])
-        ):  # now and then, as it takes all columns
+        # Now and then, as it takes all columns.
+        if i and i & (i - 1) == 0 and not _differ(X[tied], group[places]):
             break
         values = X[tied, column]
         inner = np.lexsort((values, group[places]))
         order[places], values = tied[inner], values[inner]
-        is_new[places[1:]] |= values[1:] != values[:-1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            rounded = np.diff(values) <= gaps[column]
+        is_new[places[1:]] |= (values[1:] != values[:-1]) & ~rounded
     return order, is_new
 
 
