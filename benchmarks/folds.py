@@ -1,10 +1,10 @@
 """What do folds cost that know nothing of the order of rows, where the rows have one?
 
-The number of components is chosen in five folds of the training rows: consecutive ones, ones that rows are
-dealt to by content (what "auto" does), and ones that fit the order: later rows from earlier ones where new rows
-come later, whole samples where there are scans, another draw elsewhere. Cells are the error of new rows over
-that of the number that is best for them, which nobody knows: geometric means over sets, draws and models (PLS,
-PCR, reduced rank), and the worst mean of a set.
+The number of components is chosen in five folds of the training rows: consecutive ones, ones that rows
+are dealt to by content (what "auto" does), and ones that fit the order: later rows from earlier ones
+where new rows come later, whole samples where there are scans, another draw elsewhere. Cells are the
+error of new rows over that of the number that is best for them, which nobody knows: geometric means over
+sets, draws and models (PLS, PCR, reduced rank), and the worst mean of a set.
 
 - *shuffled*: rows in no order; new rows are a quarter of them.
 - *sorted*: the same rows, training rows sorted by the first output.

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from isthmus._linalg import Array
 from isthmus.kernels.gram import length, take
 
-# Entries of sparse rows up to which they are compared as dense ones.
+# Entries of sparse rows up to which they are compared as dense ones, beyond by two drawn sums of each.
 _DENSE_ENTRIES = 2**22
 _HEIGHT_DIGITS = 9
 # Copies of computed rows, as of scores, differ by rounding: by no more than this part of the range of their
@@ -26,7 +26,8 @@ def distinct_samples(X: Any, weights: Array | None) -> tuple[NDArray, Array]:
     What is drawn among them with these weights is a function of the distribution of the samples: neither
     the order of rows or columns, nor units, nor repeating all samples matter, and a weight is as many
     copies. Strings are sorted; rows by their columns, those columns first whose mean is nearest to their
-    largest value. Other objects, and sparse rows too many to be compared, are taken as they come.
+    largest value. Many sparse rows are compared by two drawn sums of each. Other objects are taken as they
+    come.
     """
     w = np.ones(length(X)) if weights is None else weights
     order, is_new = _sorted_samples(X, w)
@@ -85,7 +86,9 @@ def _sorted_samples(X: Any, w: Array) -> tuple[NDArray, NDArray]:
         if all(isinstance(x, str) for x in X):
             order = np.array(sorted(range(n), key=X.__getitem__), dtype=np.intp)
             is_new[1:] = [X[i] != X[j] for i, j in zip(order[1:], order[:-1])]
-    elif len(X.shape) == 2 and (not issparse(X) or n * X.shape[1] <= _DENSE_ENTRIES):
+    elif len(X.shape) == 2:
+        if issparse(X) and n * X.shape[1] > _DENSE_ENTRIES:
+            X = X @ np.random.default_rng(0).normal(size=(X.shape[1], 2))
         order, is_new = _sorted_rows(X.toarray() if issparse(X) else np.asarray(X), w)
     return order, is_new
 

@@ -161,3 +161,15 @@ def test_few_different_inputs_are_dealt_with_their_outputs():
     assert (np.ptp(deal_by_content(levels, 5, Y=Y).reshape(-1, 5), axis=1) > 0).any()
     assert np.bincount(deal_by_content(0 * X, 5)).tolist() == [4] * 5
     assert set(deal_by_content(["b", "a", "b", "c"], 5)) == {0, 1, 2}
+
+
+def test_many_sparse_rows_are_dealt_by_content(monkeypatch):
+    X = csr_array(np.random.default_rng(0).poisson(0.3, size=(60, 30)).astype(float))[
+        [*range(50), *range(10)]
+    ]
+    monkeypatch.setattr("isthmus.kernels.distinct._DENSE_ENTRIES", 100)
+    order = np.random.default_rng(1).permutation(60)
+    folds = deal_by_content(X, 5)
+    assert (folds[50:] == folds[:10]).all() and np.bincount(folds[:50]).tolist() == [10] * 5
+    assert (deal_by_content(X[order], 5) == folds[order]).all()
+    assert len(distinct_samples(X, None)[0]) == 50
