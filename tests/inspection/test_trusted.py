@@ -237,3 +237,20 @@ def test_another_instrument_is_told():
 @pytest.mark.filterwarnings("ignore::isthmus.inspection.OutsideDomainWarning")
 def test_sklearn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PLS("auto"), ComponentSearchCV(PLS(), cv=ContentKFold(5, shuffle=True, random_state=0))],
+)
+def test_the_order_of_noisy_rows_changes_no_limit(rng, model):
+    """More columns than rows, copies among them."""
+    X, Y = rng.normal(size=(50, 60)), rng.normal(size=(50, 2))
+    Y += 2 * X[:, :2]
+    X[45:], Y[45:48] = X[:5], Y[:3]
+    order, new = rng.permutation(50), rng.normal(size=(20, 60))
+    one, other = (
+        Trusted(model, cv=5).fit(X[rows], Y[rows]).check(new) for rows in (np.arange(50), order)
+    )
+    for part in ("prediction", "lower", "upper", "distance"):
+        assert_allclose(getattr(other, part), getattr(one, part), rtol=1e-8)
