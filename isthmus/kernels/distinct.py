@@ -48,8 +48,9 @@ def content_places(X: Any) -> NDArray:
     if isinstance(X, np.ndarray) and (gaps := X != X).any():
         low = np.nan_to_num(np.fmin.reduce(X, axis=0))  # what is missing is a value of its own
         X = np.hstack([np.where(gaps, low, X), gaps])
-    _, first, copy_of = np.unique(sample_groups(X), return_index=True, return_inverse=True)
-    return np.asarray(sample_groups(take(X, first))[copy_of])
+    groups = sample_groups(X)
+    _, first, copy_of = np.unique(groups, return_index=True, return_inverse=True)
+    return groups if len(first) == len(groups) else sample_groups(take(X, first))[copy_of]
 
 
 def deal_by_content(
@@ -69,7 +70,7 @@ def deal_by_content(
         pairs = content_places(np.column_stack([groups, content_places(Y)]))
         if kinds < 2 * n_folds or n_folds * kinds <= pairs.max() + 1:
             groups = pairs
-    if not groups.any():  # all alike
+    if groups.max(initial=0) < 2:  # without one of two kinds nothing varies
         groups = np.arange(len(groups))
     n = int(groups.max(initial=-1)) + 1
     fold = np.empty(n, dtype=np.intp)
@@ -98,8 +99,8 @@ def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:
     low, high = X.min(axis=0), X.max(axis=0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         height = ((w / w.sum()) @ X - low) / (high - low)
-    gaps = _SAME * high - _SAME * low
-    gaps = np.minimum(gaps, _SAME_OF_ALL / _SAME * np.nanmax(gaps, initial=0.0))
+        gaps = _SAME * high - _SAME * low
+    gaps = np.minimum(gaps, _SAME_OF_ALL / _SAME * np.fmax.reduce(gaps, initial=0.0))
     # Rounding, which goes by the order of rows, must not tell equal ones apart.
     height = np.round(np.where(np.isfinite(height), height, -1.0), _HEIGHT_DIGITS)
     columns = np.argsort(-height, kind="stable")

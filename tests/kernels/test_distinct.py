@@ -153,7 +153,8 @@ def test_few_different_inputs_are_dealt_with_their_outputs():
     folds = deal_by_content(X, 5, Y=Y)
     assert np.bincount(folds).tolist() == [4] * 5
     assert (deal_by_content(X.repeat(3, axis=0), 5, Y=Y.repeat(3, axis=0)) == folds.repeat(3)).all()
-    assert np.bincount(deal_by_content(X, 5)).tolist() == [10, 10]
+    assert np.bincount(deal_by_content(X, 5)).tolist() == [4] * 5  # else nothing would vary
+    assert np.bincount(deal_by_content(np.arange(21.0)[:, None] % 3, 5)).tolist() == [7] * 3
     Y = np.arange(60.0)[:, None]
     replicates = np.arange(60.0)[:, None] // 4  # fifteen kinds of four: each with its outputs
     assert (np.ptp(deal_by_content(replicates, 5, Y=Y).reshape(-1, 4), axis=1) == 0).all()
