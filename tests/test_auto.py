@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import cross_val_predict
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -16,6 +16,7 @@ from isthmus.auto import ladder as ladder_module
 from isthmus.auto.ladder import LADDER
 from isthmus.auto.problem import Problem, Rung
 from isthmus.datasets import make_low_rank_regression
+from isthmus.model_selection.splits import ContentKFold
 
 X, Y, _ = make_low_rank_regression(60, 8, 3, rank=2, noise=0.4, random_state=0)
 
@@ -24,8 +25,8 @@ X, Y, _ = make_low_rank_regression(60, 8, 3, rank=2, noise=0.4, random_state=0)
 def test_scores_are_those_of_nested_cross_validation(prefer, rule):
     """The same by scikit-learn: a search inside cross_val_predict."""
     ours = MethodSearchCV("pls", cv=5, scale=True, prefer=prefer).fit(X, Y)
-    inner = KFold(5, shuffle=True, random_state=0)
-    outer = KFold(5, shuffle=True, random_state=0)
+    inner = ContentKFold(5, shuffle=True, random_state=0)
+    outer = ContentKFold(5, shuffle=True, random_state=0)
     search = ComponentSearchCV(PLS(scale=True), cv=inner, scoring="r2", rule=rule)
     predicted = cross_val_predict(search, X, Y, cv=outer)
     assert_allclose(ours.cv_predictions_, predicted, rtol=1e-10)
@@ -45,7 +46,7 @@ def test_scaling_is_done_inside_the_folds():
     spoilt = X.copy()
     spoilt[0] = 1e6
     a, b = (MethodSearchCV("pls", cv=5, scale=True).fit(A, Y) for A in (X, spoilt))
-    folds = list(KFold(5, shuffle=True, random_state=0).split(X))
+    folds = list(ContentKFold(5, shuffle=True, random_state=0).split(X))
     for _, test in folds:
         if 0 in test:
             others = test[test != 0]

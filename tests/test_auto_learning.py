@@ -12,7 +12,7 @@ from isthmus import MethodSearchCV
 from isthmus.auto.learning import learning_factors
 from isthmus.auto.methods.kernel_search import KernelSearch
 from isthmus.auto.methods.treated import RidgeSearch, TreatedSearch
-from isthmus.model_selection.splits import outer_splits
+from isthmus.model_selection.splits import ContentKFold, outer_splits
 
 
 def table(n, p, noise, seed=0):
@@ -69,7 +69,9 @@ def test_errors_for_intervals_are_those_of_models_of_all_rows():
     X, Y = table(60, 30, 0.3)
     search = MethodSearchCV("ridge", cv=5).fit(X, Y)
     ratios = [
-        RidgeSearch(cv=KFold(5, shuffle=True, random_state=0)).fit(X[train], Y[train]).learning_
+        RidgeSearch(cv=ContentKFold(5, shuffle=True, random_state=0))
+        .fit(X[train], Y[train])
+        .learning_
         for train, _ in outer_splits(5, X, Y, None, 0)
     ]
     factors = np.mean(ratios, axis=0)

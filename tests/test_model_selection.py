@@ -34,6 +34,7 @@ from isthmus import (
     StiefelRegression,
 )
 from isthmus.datasets import make_low_rank_regression
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.problems.missing import expected_moments
 from isthmus.problems.splits import CheckedRows, Split
 
@@ -564,7 +565,8 @@ def test_auto_rank_with_auto_ridge(kind, options):
         60, 10, 8, rank=4, noise=0.8, random_state=1, collinearity=0.3
     )
     estimator = kind(alpha="auto", **options)
-    table = refits(estimator, X, Y, list(KFold(5).split(X)), range(1, 9), [None], None, "r2")
+    splits = list(PredefinedSplit(deal_by_content(X, 5)).split())
+    table = refits(estimator, X, Y, splits, range(1, 9), [None], None, "r2")
     chosen = clone(estimator).set_params(n_components="auto").fit(X, Y).n_components_
     assert chosen == 1 + table.mean(axis=1).argmax() == 2
 

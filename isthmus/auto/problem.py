@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 
 from isthmus._linalg import Array, require_squares
 from isthmus._validation import N_FOLDS
+from isthmus.model_selection.splits import ContentKFold
 
 FEWEST_ROWS = 5  # three to train, two to be predicted
 
@@ -38,7 +38,7 @@ class Problem:
     treatments : dict or None
         Bank of treatments of curves, by name; None where the columns are not points of a curve.
     cv : sequence of (train, test) or None
-        Inner folds; None is shuffled k-fold.
+        Inner folds; None is k-fold that rows are dealt to by content.
     heavy : bool
         Whether outputs have wild cells, for which a robust loss is worth its time.
     tails : bool
@@ -74,7 +74,7 @@ class Problem:
         if self.cv is not None:
             return self.cv
         n_splits = max(2, min(N_FOLDS, self.n_samples))
-        return KFold(n_splits, shuffle=True, random_state=self.random_state)
+        return ContentKFold(n_splits, shuffle=True, random_state=self.random_state)
 
     @property
     def options(self) -> dict[str, Any]:

@@ -65,10 +65,13 @@ class MethodSearchCV(FittedSearch):
         expansion compressed.
     cv : "auto", int, "time", splitter or iterable of (train, test), default="auto"
         Outer folds. A number is shuffled k-fold, at most one fold per two rows, and k-fold of groups if
-        ``groups`` are given to ``fit``. "time" trains on rows before those that are predicted. "auto" is
-        five. If neighbouring rows then have similar errors (one false alarm in a thousand tables) and no
-        output is sorted or holds classes, ``fit`` warns, and score and intervals of the answer are those of
-        later rows predicted from earlier ones. "time" also chooses the answer by them.
+        ``groups`` are given to ``fit``. What a row is decides its fold, not its place, and copies are left
+        out together; but leaves of trees, evidence of Gaussian processes and standard errors count rows,
+        so that a weight is not always as many copies. "time" trains on rows before those that are
+        predicted. "auto" is five. If neighbouring rows then have similar errors (one false alarm in a
+        thousand tables) and no output is sorted or holds classes, ``fit`` warns, and score and intervals of
+        the answer are those of later rows predicted from earlier ones. "time" also chooses the answer by
+        them.
     n_components : int or "auto", default="auto"
         Rank of the map, or its choice by cross-validation.
     loss : str, default="huber"

@@ -21,7 +21,7 @@ _SHARE_OF_WILD = 0.005  # of the cells: one or two mistakes do not make a table 
 def inner_folds(cv: Any, groups: NDArray | None) -> Callable[[NDArray], Any] | None:
     """Return the inner folds of training rows as the outer ones are: by groups, by time, or None.
 
-    None stands for shuffled k-fold.
+    None stands for k-fold that rows are dealt to by content.
     """
     in_order = isinstance(cv, TimeSeriesSplit) or (isinstance(cv, str) and cv == "time")
     if in_order and groups is not None:

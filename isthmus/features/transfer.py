@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, require_squares, row_blocks
@@ -20,6 +21,7 @@ from isthmus._validation import (
     validate_data,
     warn,
 )
+from isthmus.kernels.distinct import deal_by_content
 
 _FEWEST_JUDGED = 3  # standards: without one, two still differ
 _LEAST_EXPLAINED = 0.5  # share of what standards differ by; less of it is no transfer
@@ -162,8 +164,7 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             self.error_ = self.relative_error_ = np.nan
             return
         other, errors, spreads = clone(self), [], []
-        for test in np.array_split(np.arange(n), min(n, N_FOLDS)):
-            train = np.delete(np.arange(n), test)
+        for train, test in PredefinedSplit(deal_by_content(rows, N_FOLDS)).split():
             other._learn(rows[train], Y[train])
             errors.append(((other._map(rows[test]) - Y[test]) ** 2).mean(axis=1))
             spreads.append(((Y[train].mean(axis=0) - Y[test]) ** 2).mean(axis=1))

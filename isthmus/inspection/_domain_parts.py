@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.model_selection import KFold
+from sklearn.model_selection import PredefinedSplit
 
 from isthmus._linalg import Array
 from isthmus._validation import N_FOLDS
 from isthmus.inspection.distances import PrincipalAxes, Subspace
 from isthmus.inspection.intervals import error_scale
 from isthmus.inspection.trust import INSIDE_LEVEL
-from isthmus.kernels.distinct import sample_groups
+from isthmus.kernels.distinct import deal_by_content, sample_groups
 
 MOST_DOMAIN_ROWS = 2000  # that a domain is made of
 _LEVEL_OF_FEW = 0.99  # under a law whose tail is lighter than that of few rows
@@ -43,18 +43,9 @@ def part_of_folds(rows: Array, folds: Folds | None) -> tuple[NDArray, Folds]:
     What a row is decides its fold, not its place; copies are left out together.
     """
     n = len(rows)
-    groups = sample_groups(rows)
     if folds is None:
-        m = int(groups.max(initial=0)) + 1
-        if m < 3:
-            groups, m = np.arange(n), n
-        folds = [
-            (np.flatnonzero(np.isin(groups, train)), np.flatnonzero(np.isin(groups, test)))
-            for train, test in KFold(min(N_FOLDS, m // 2 + 1), shuffle=True, random_state=0).split(
-                np.zeros(m)
-            )
-        ]
-    order = np.argsort(groups, kind="stable")
+        folds = list(PredefinedSplit(deal_by_content(rows, N_FOLDS)).split())
+    order = np.argsort(sample_groups(rows), kind="stable")
     kept = order[some_rows(np.arange(n), MOST_DOMAIN_ROWS)]
     return kept, renumber(folds, kept, n)
 

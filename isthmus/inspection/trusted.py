@@ -62,7 +62,8 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         A regression, a pipeline, a search, a classifier; inputs are rows of numbers. Intervals are for
         outputs that are numbers.
     cv : "auto", int, "time", splitter or iterable of (train, test), default="auto"
-        Folds in which rows are left out. An int is shuffled folds, or folds of whole ``groups``, whose
+        Folds in which rows are left out. An int is shuffled folds (by what a row is, not by its place,
+        copies together), or folds of whole ``groups``, whose
         limits are those of new batches; "time" leaves out later rows. "auto" is five; if neighbouring rows
         have similar errors in them (one false alarm in a thousand tables) it warns, and the errors are
         those of later rows left out, the limits still those of shuffled folds.

@@ -72,10 +72,18 @@ def _as_rows(X: Any) -> Any:
 
 def _some(X: Any, most: int, random_state: Any, weights: Array | None) -> tuple[Any, Array | None]:
     """All samples with their weights, or as many of them as are looked at."""
+    from isthmus.kernels.distinct import (
+        distinct_samples,  # which needs kernels, and they their widths
+    )
+
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n <= most:
         return X, weights
-    chosen = np.sort(check_random_state(random_state).choice(n, most, replace=False))
+    places, counts = distinct_samples(X, weights)
+    weights = np.empty(n)
+    weights[places] = counts
+    few = min(most, len(places))
+    chosen = places[check_random_state(random_state).choice(len(places), few, replace=False)]
     rows = X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
     return rows, None if weights is None else weights[chosen]
 

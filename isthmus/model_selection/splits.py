@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, check_cv
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, TimeSeriesSplit, check_cv
 
 from isthmus._linalg import Array
 from isthmus._validation import N_FOLDS
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.problems.splits import Split, without_empty
+
+
+class ContentKFold(KFold):
+    """Shuffled folds to which rows are dealt by what they are, copies together."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray, NDArray]]:
+        """Yield training and test rows; fewer folds than asked for where fewer rows differ."""
+        Y = None if y is None else np.reshape(y, (len(y), -1))
+        yield from PredefinedSplit(deal_by_content(X, self.n_splits, self.random_state, Y)).split()
 
 
 def is_auto(cv: Any) -> bool:
@@ -33,7 +44,7 @@ def splitter_of(cv: Any, n_samples: int, groups: Any = None) -> Any:
 
 
 def outer_splits(cv: Any, X: Array, Y: NDArray, groups: NDArray | None, seed: int) -> list:
-    """Return the folds in which rows are left out, (train, test) each; a number of folds is shuffled.
+    """Return the folds in which rows are left out, (train, test) each; a number is dealt by content.
 
     "auto" is five folds, as long as nobody has seen that the rows are ordered.
     """
@@ -43,8 +54,8 @@ def outer_splits(cv: Any, X: Array, Y: NDArray, groups: NDArray | None, seed: in
         if cv < 2:
             raise ValueError(f"cv == {cv}, must be >= 2.")
         if groups is None:
-            splitter: Any = KFold(min(int(cv), len(X) // 2), shuffle=True, random_state=seed)
-            return list(splitter.split(X, Y))
+            folds = ContentKFold(min(int(cv), len(X) // 2), shuffle=True, random_state=seed)
+            return list(folds.split(X, Y))
     return list(splitter_of(cv, len(X), groups).split(X, Y, groups))
 
 

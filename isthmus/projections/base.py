@@ -24,6 +24,7 @@ from isthmus._validation import (
     warn,
 )
 from isthmus.features.samples import accepts_sparse, check_no_kernel
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.kernels.gram import take
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.kernels.selection import METHODS
@@ -34,7 +35,7 @@ from isthmus.projections.crossval import Coordinates, choose, mean_score
 from isthmus.projections.eigen import Axes, Ridge, rank_of
 from isthmus.projections.features import FeatureProblem
 from isthmus.projections.fitted import FittedProjection
-from isthmus.projections.held_out import fold_labels, judged_rows
+from isthmus.projections.held_out import judged_rows
 from isthmus.projections.problem import GramProblem, OutputSide
 from isthmus.projections.rows import KernelSide, counted_rows
 from isthmus.projections.streamed import prepare
@@ -106,7 +107,7 @@ class Projection(FittedToBlocks, FittedProjection):
             inputs = self._input_side(X, weights)
             check_enough_samples(inputs.n)
             outputs = self._output_side(y, inputs)
-            labels = self._labels(folds, inputs.n, seed)
+            labels = self._labels(folds, inputs, seed)
             problem = self._problem(inputs, outputs, seed, labels)
         limit = problem.most if outputs.most is None else min(problem.most, outputs.most)
         ridge = self._ridge()
@@ -197,17 +198,17 @@ class Projection(FittedToBlocks, FittedProjection):
             return Ridge(self._default_ridge, True)
         return Ridge(check_alpha(self.alpha), False)
 
-    def _labels(self, folds: Any, n: int, seed: int) -> NDArray | None:
+    def _labels(self, folds: Any, inputs: KernelSide, seed: int) -> NDArray | None:
         """The fold of each row, from their number or from the folds that were given; None without."""
         if isinstance(folds, np.ndarray):
             return folds
         chosen = self.alpha == "cv" or self.n_components == "auto"
         folds = N_FOLDS if folds is None and chosen else folds
-        if folds is not None and n >= 2 * folds:
-            return fold_labels(n, folds, seed)
+        if folds is not None and inputs.n >= 2 * folds:
+            return deal_by_content(inputs.rows, folds, seed)
         if chosen:
             raise ValueError(
-                f"n_samples={n} is too few for cv={folds} folds of at least 2 rows each."
+                f"n_samples={inputs.n} is too few for cv={folds} folds of at least 2 rows each."
             )
         return None
 

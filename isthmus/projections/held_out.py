@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._linalg import ROUNDING, Array
 from isthmus.kernels.distinct import sample_groups
-from isthmus.problems.splits import checked_folds
 
 # Few enough to follow a curve, enough to average noise: the judge is the same for all methods.
 N_NEIGHBOURS = 10
@@ -25,14 +23,8 @@ SCORE_ROWS = 20_000
 """Of more rows than these a sample is judged."""
 
 
-def fold_labels(n: int, cv: int, seed: int) -> NDArray[np.intp]:
-    """The fold of each row, rows shuffled."""
-    folds = KFold(cv, shuffle=True, random_state=seed).split(np.empty(n))
-    return checked_folds(list(folds), n)
-
-
 def judged_rows(n: int, seed: int) -> NDArray[np.intp]:
-    """Rows that are judged, all or a sample of many, drawn apart from the folds."""
+    """Rows that are judged, all or a sample of many, drawn by place and apart from the folds."""
     if n <= SCORE_ROWS:
         return np.arange(n)
     # Another generator than that of the folds: the same permutation would take whole folds.

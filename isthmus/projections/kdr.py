@@ -14,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array, column_signs
 from isthmus._validation import check_count, check_enough_samples, check_memory, validate_data, warn
 from isthmus.kernels import center_train, median_gamma
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.crossval import mean_score
 from isthmus.projections.fitted import SupervisedTransformer
-from isthmus.projections.held_out import Judge, KernelJudge, fold_labels
+from isthmus.projections.held_out import Judge, KernelJudge
 from isthmus.projections.rows import OF_ROWS, counted_rows, require_variation
 
 AUTO_GAUSSIAN_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
@@ -139,7 +140,7 @@ class KDR(SupervisedTransformer):
         self.held_out_score_, self.held_out_scores_ = np.nan, None
         if folds is not None:
             if isinstance(folds, Integral):
-                folds = fold_labels(n, int(folds), seed_of(self.random_state))
+                folds = deal_by_content(X, int(folds), seed_of(self.random_state))
             judges = (judge or KernelJudge(raw, w)).merge_copies(X)
             self.held_out_scores_ = self._held_out(X, raw, judges, w, folds)
             self.held_out_score_ = float(mean_score(self.held_out_scores_))

@@ -83,7 +83,8 @@ class SIR(_Sliced):
         Training standard deviation of a coordinate: :math:`\sqrt\lambda`, one, or that of the
         eigenvectors.
     cv : int, list of splits or None, default=None
-        Folds for ``held_out_score_`` and for choices by cross-validation; a list has a pair (train, test)
+        Folds for ``held_out_score_`` and for choices by cross-validation: a number, to which rows are
+        dealt by what they are, copies together; a list has a pair (train, test)
         of row numbers per fold, and every row in one of the test parts. None: no score, and 5 folds
         if ``n_components="auto"`` or ``alpha="cv"``.
     random_state : int, RandomState or None, default=None

@@ -11,6 +11,7 @@ from sklearn.utils import check_scalar
 
 from isthmus._linalg import spreads
 from isthmus._validation import check_option, warn
+from isthmus.kernels.distinct import content_places
 
 _WHOLE = 1e-9  # by which a share may miss a whole number of slices through rounding
 SLICINGS = ("auto", "classes", "quantiles", "kmeans")
@@ -97,11 +98,13 @@ def _quantiles(y: NDArray, n_slices: int, weights: NDArray | None) -> NDArray[np
 def _clusters(
     Y: NDArray, n_slices: int, random_state: Any, weights: NDArray | None
 ) -> NDArray[np.intp]:
-    distinct = len(np.unique(Y, axis=0))
+    places = content_places(Y)  # the first centres are drawn by the place of a row
+    first = np.unique(places, return_index=True)[1]
+    Y, counts = Y[first], np.bincount(places, weights)
     Y = (Y - Y.mean(axis=0)) / spreads(Y)  # distances between clusters are not to go by units
-    means = KMeans(min(n_slices, distinct), n_init=1, random_state=random_state)
-    found = means.fit_predict(Y, sample_weight=weights)
-    return np.unique(found, return_inverse=True)[1].reshape(-1)
+    means = KMeans(min(n_slices, len(Y)), n_init=1, random_state=random_state)
+    found = means.fit_predict(Y, sample_weight=counts / counts.mean())
+    return np.unique(found, return_inverse=True)[1].reshape(-1)[places]
 
 
 def indicators(labels: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import KFold
+from sklearn.model_selection import PredefinedSplit
 
 from isthmus._linalg import EPS, Array, column_scales, power_of_two, weight_unit
-from isthmus._validation import allow_far_rows, warn
+from isthmus._validation import N_FOLDS, allow_far_rows, warn
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.problems import CheckedRows, Form, MomentForm, Moments, Split
 from isthmus.problems.frame import output_units, ridge_in_units, scales_x
 from isthmus.problems.missing import unit_of_seen
@@ -346,12 +347,13 @@ def default_score(Y: NDArray, splits: Sequence[Split]) -> str:
 
 
 def choose_components(estimator: Any, X: Any, Y: NDArray, weights: Array | None) -> int:
-    """Number of components by five-fold cross-validation: what "auto" stands for.
+    """Number of components by cross-validation in five folds dealt by content: what "auto" stands for.
 
     As many as each lower the pooled error of the rows left out by 0.5 %, :func:`least_gain_index`.
     """
     n, p = X.shape
-    splits = [Split(train, test, n) for train, test in KFold(min(5, n)).split(X)]
+    deal = PredefinedSplit(deal_by_content(X, N_FOLDS, Y=Y))
+    splits = [Split(train, test, n) for train, test in deal.split()]
     X, Y, weights, splits = without_empty(X, Y, weights, splits)
     ranks = default_ranks(estimator, min(split.n_train for split in splits), p, Y.shape[1])
     alphas = [getattr(estimator, "alpha", None)]

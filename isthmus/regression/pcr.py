@@ -22,8 +22,8 @@ class PCR(LatentRegression):
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        Number of components. "auto" chooses it by cross-validation with consecutive folds, which depends on
-        the order of rows; None takes all there are.
+        Number of components. "auto" chooses it by cross-validation, as in ``PLS``; None takes all there
+        are.
     scale : bool or "y", default=False
         Whether columns of X and y are divided by their standard deviations; "y": those of y alone. Unscaled
         inputs count by their variance, so that the components depend on the units of X; the units of the

@@ -51,9 +51,12 @@ class PLS(LatentRegression):
     Parameters
     ----------
     n_components : int, "auto" or None, default=2
-        Number of components. "auto" chooses it by cross-validation (``ComponentSearchCV`` with its
-        defaults), None takes all there are: least squares. Its five folds are consecutive, so that
-        neighbours in time stay together: the choice depends on the order of rows.
+        Number of components. "auto" chooses it by cross-validation, with the rule of
+        ``ComponentSearchCV``; None takes all there are: least squares. Its five folds are dealt by what
+        the rows are, copies together, so that the order of rows changes nothing (``Rows`` and Dask: by
+        position). Folds of neighbours in time, of batches or of scans of one sample are those of
+        ``ComponentSearchCV(PLS(), cv=...)``: a number (blocks of neighbouring rows, or with ``groups``
+        whole groups), "time" or a splitter.
     scale : bool or "y", default=True
         Whether columns of X and y are divided by their standard deviations; "y": those of y alone, for
         inputs in one unit (a spectrum) and outputs in several. With False the fit depends on the units

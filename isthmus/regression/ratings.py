@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import PredefinedSplit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -22,6 +23,7 @@ from isthmus._validation import (
     validate_data,
 )
 from isthmus.kernels import gram
+from isthmus.kernels.distinct import content_places, deal_by_content
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.gaps import MissingModel
 from isthmus.problems.missing import fit_missing
@@ -66,7 +68,7 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     alpha : float or "auto", default="auto"
         Ridge weight on the scale of scikit-learn's ``Ridge``; "auto": by cross-validation.
     cv : int, default=5
-        Number of folds of items. They are drawn by row number: choices depend on the order of rows.
+        Number of folds of items, which are dealt to them by their features, copies together.
     max_iter : int, default=500
         Most iterations of expectation maximisation.
     tol : float, default=1e-4
@@ -153,11 +155,11 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.user_means_, self.item_means_ = np.nanmean(Y, axis=0), np.nanmean(Y, axis=1)
         known = ~np.isnan(Y).all(axis=1)
         seen = Y[known]
+        self.points_ = X[known]
         self.n_components_ = self._choose_components(seen, rng)
         filled, model = self._fill(seen, self.n_components_)
         self.n_iter_ = 1 if model is None else model.n_iter
         self.noise_variance_ = float("nan") if model is None else model.noise_variance
-        self.points_ = X[known]
         self.kernel_ = resolve_kernel(self.kernel, self.points_)
         K = gram(self.kernel_, self.points_)
         self.alpha_ = self._choose_alpha(K, seen, filled, rng)
@@ -237,7 +239,8 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _held_ratings(self, Y: Array, rng: Any) -> NDArray:
         """A tenth of the ratings; some of every item and every user stay."""
-        held = ~np.isnan(Y) & (rng.uniform(size=Y.shape) < _HELD)
+        places = np.ix_(content_places(self.points_), content_places(Y.T))  # not those of the table
+        held = ~np.isnan(Y) & (rng.uniform(size=Y.shape)[places] < _HELD)
         held &= (np.isnan(Y) | held).mean(axis=1, keepdims=True) < 1.0
         held &= (np.isnan(Y) | held).mean(axis=0) < 1.0
         return held
@@ -246,7 +249,6 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """The ridge weight that tells the ratings of held-out items best."""
         if self.alpha != "auto":
             return float(self.alpha)
-        n = len(K)
         size = float(K.diagonal().mean())
         scale = size - float(K.mean())
         if scale <= ROUNDING * size:  # the features tell nothing; rounding may even be negative
@@ -254,8 +256,8 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         alphas = _RELATIVE_ALPHAS * scale
         errors = np.zeros(len(alphas))
         gaps = np.isnan(Y).any()
-        for held in np.array_split(rng.permutation(n), min(self.cv, n)):
-            rest = np.setdiff1d(np.arange(n), held)
+        folds = PredefinedSplit(deal_by_content(self.points_, self.cv, rng, Y))
+        for rest, held in folds.split():
             table = filled[rest]
             if gaps:  # what the held-out items tell of the gaps must not be in them
                 table = self._try_to_fill(Y[rest], self.n_components_)

@@ -23,7 +23,7 @@ class ReducedRankRegression(RankConstrained):
     ----------
     n_components : int, "auto" or None, default=None
         Rank r; more than min(rank of X, n_targets) does not constrain, None is plain ridge, 0 predicts
-        the mean. "auto" chooses it by cross-validation with consecutive folds, as in ``PLS``.
+        the mean. "auto" chooses it by cross-validation, as in ``PLS``.
     alpha : float or "auto", default="auto"
         Weight of the ridge term, on the scale of scikit-learn's ``Ridge``. "auto" is ``1e-6 ||X||_2^2``,
         which is free of units. With ``scale=True`` it applies to columns divided by their population

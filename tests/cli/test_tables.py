@@ -17,11 +17,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import isthmus
+from isthmus.model_selection.splits import ContentKFold
 from isthmus.regression import PLS
 from isthmus.tables import encoding
 
@@ -169,7 +169,8 @@ def test_categories_are_encoded_inside_the_folds(run, tmp_path):
     peer = make_pipeline(encoder, PLS(2, scale="y"))
     X = np.column_stack([x.astype(object), colour.astype(object)])
     scores = []
-    for train, test in KFold(4, shuffle=True, random_state=0).split(X):
+    numbers = np.column_stack([x, *(colour == level for level in ("blue", "green", "red"))])
+    for train, test in ContentKFold(4, shuffle=True, random_state=0).split(numbers):
         predicted = clone(peer).fit(X[train], y[train]).predict(X[test])
         scores.append(1 - ((y[test] - predicted) ** 2).mean() / y.var())
     assert_allclose(told["score"], np.mean(scores), rtol=1e-9)

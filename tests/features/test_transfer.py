@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import PredefinedSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -17,6 +18,7 @@ from isthmus.datasets import load_nir
 from isthmus.features import InstrumentTransfer
 from isthmus.features.treatments import SavitzkyGolay
 from isthmus.inspection import OutsideDomainWarning, rmse
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.model_selection import kennard_stone
 from isthmus.regression import SlopeBias, spike
 
@@ -58,8 +60,7 @@ def test_standards_left_out_tell_what_a_transfer_is_worth():
     secondary = 0.9 * primary + 0.05 * rng.normal(size=(10, 30)) + 1
     transfer = InstrumentTransfer().fit(secondary, primary)
     left_out, means = np.zeros((2, *primary.shape))
-    for test in np.split(np.arange(10), 5):
-        train = np.setdiff1d(np.arange(10), test)
+    for train, test in PredefinedSplit(deal_by_content(secondary, 5)).split():
         own = InstrumentTransfer().fit(secondary[train], primary[train])
         left_out[test], means[test] = own.transform(secondary[test]), primary[train].mean(axis=0)
     error, spread = (np.sqrt(((guess - primary) ** 2).mean()) for guess in (left_out, means))

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit, cross_val_predict
+from sklearn.model_selection import GroupKFold, TimeSeriesSplit, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -29,6 +29,7 @@ from isthmus.datasets import make_spectra
 from isthmus.features import NormalVariate, SavitzkyGolay
 from isthmus.inspection import Domain, OutsideDomainWarning, Trusted
 from isthmus.inspection.intervals import half_widths
+from isthmus.model_selection.splits import ContentKFold
 from isthmus.regression import OPLS, BlockRidge, MultiblockPLS
 
 HALVES = [slice(0, 15), slice(15, 30)]
@@ -93,7 +94,7 @@ def test_errors_and_limits_are_those_of_rows_left_out(rng):
     X, Y = curves(rng, 60)
     search = ComponentSearchCV(PLS(), n_components=6)
     model = Trusted(search, cv=4).fit(X, Y)
-    folds = KFold(4, shuffle=True, random_state=0)
+    folds = ContentKFold(4, shuffle=True, random_state=0)
     guess = cross_val_predict(search, X, Y, cv=folds)
     assert_allclose(model.residual_quantiles_, np.sort(np.abs(Y - guess), axis=0), rtol=1e-12)
     left = ((Y - guess) ** 2).mean(axis=0) / Y.var(axis=0)
@@ -236,3 +237,20 @@ def test_another_instrument_is_told():
 @pytest.mark.filterwarnings("ignore::isthmus.inspection.OutsideDomainWarning")
 def test_sklearn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PLS("auto"), ComponentSearchCV(PLS(), cv=ContentKFold(5, shuffle=True, random_state=0))],
+)
+def test_the_order_of_noisy_rows_changes_no_limit(rng, model):
+    """More columns than rows, copies among them."""
+    X, Y = rng.normal(size=(50, 60)), rng.normal(size=(50, 2))
+    Y += 2 * X[:, :2]
+    X[45:], Y[45:48] = X[:5], Y[:3]
+    order, new = rng.permutation(50), rng.normal(size=(20, 60))
+    one, other = (
+        Trusted(model, cv=5).fit(X[rows], Y[rows]).check(new) for rows in (np.arange(50), order)
+    )
+    for part in ("prediction", "lower", "upper", "distance"):
+        assert_allclose(getattr(other, part), getattr(one, part), rtol=1e-8)

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from isthmus import Landmarks
 from isthmus.kernels import RBF, SequenceKernel
-from isthmus.kernels.distinct import distinct_samples
+from isthmus.kernels.distinct import deal_by_content, distinct_samples
 from isthmus.kernels.selection import leverage_scores
 
 RNG = np.random.default_rng(0)
@@ -106,3 +106,71 @@ def test_leverage_of_weighted_samples_is_that_of_copies():
     repeated = leverage_scores(RBF(0.1), X.repeat(w, axis=0), 30)
     assert_allclose(weighted, repeated[np.cumsum(w) - 1], rtol=1e-6)
     assert np.abs(weighted / leverage_scores(RBF(0.1), X, 30) - 1).max() > 0.01
+
+
+FOLD_CHANGES = {
+    "rows": lambda X: X[::-1],
+    "columns": lambda X: X[:, ::-1],
+    "power of two": lambda X: X * 2.0**-30,
+    "units": lambda X: X * [1e3, 7e-5, 0.3, 11.0],
+    "shift": lambda X: X + 64.0,
+    "copies": lambda X: X.repeat(COUNTS, axis=0),
+    "sparse": csr_array,
+}
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("change", FOLD_CHANGES)
+@pytest.mark.parametrize("kinds", ["drawn", "copies", "one kind"])
+def test_folds_are_dealt_by_content(change, kinds, gaps):
+    """Equal samples are in one fold, and in the same one however the table comes."""
+    if (gaps and change == "sparse") or (kinds == "one kind" and change == "columns"):
+        pytest.skip("a sparse matrix has no gaps, and columns of one kind keep their order")
+    rng = np.random.default_rng(1)
+    X = {
+        "drawn": rng.normal(3, 1, size=(32, 4)),
+        "copies": rng.normal(3, 1, size=(12, 4))[[*range(12)] * 2 + [5] * 8],
+        # The mean of all columns is one number, but for rounding.
+        "one kind": np.array([rng.permutation(np.linspace(0, 1, 32) ** 2) for _ in range(4)]).T,
+    }[kinds]
+    if gaps:
+        X = X.copy()
+        X[[3, 15, 15, 20], [0, 0, 1, 3]] = np.nan
+    folds = deal_by_content(X, 5)
+    number = np.unique(X, axis=0, return_inverse=True)[1].ravel()
+    assert all(len(set(folds[number == k])) == 1 for k in number)
+    counts = np.bincount([folds[number == k][0] for k in np.unique(number)])
+    assert len(counts) == 5 and np.ptp(counts) <= 1
+    changed = FOLD_CHANGES[change](X)
+    expected = {"rows": folds[::-1], "copies": folds.repeat(COUNTS)}.get(change, folds)
+    assert (deal_by_content(changed, 5) == expected).all()
+    assert (deal_by_content(X, 5, seed=1) != folds).any()
+
+
+def test_few_different_inputs_are_dealt_with_their_outputs():
+    """A category of two levels cannot be left out by levels; the same with weights as with copies."""
+    X, Y = np.arange(20.0)[:, None] % 2, np.arange(20.0)[:, None]
+    folds = deal_by_content(X, 5, Y=Y)
+    assert np.bincount(folds).tolist() == [4] * 5
+    assert (deal_by_content(X.repeat(3, axis=0), 5, Y=Y.repeat(3, axis=0)) == folds.repeat(3)).all()
+    assert np.bincount(deal_by_content(X, 5)).tolist() == [4] * 5  # else nothing would vary
+    assert np.bincount(deal_by_content(np.arange(21.0)[:, None] % 3, 5)).tolist() == [7] * 3
+    Y = np.arange(60.0)[:, None]
+    replicates = np.arange(60.0)[:, None] // 4  # fifteen kinds of four: each with its outputs
+    assert (np.ptp(deal_by_content(replicates, 5, Y=Y).reshape(-1, 4), axis=1) == 0).all()
+    levels = np.arange(60.0)[:, None] // 5  # twelve of five: a category
+    assert (np.ptp(deal_by_content(levels, 5, Y=Y).reshape(-1, 5), axis=1) > 0).any()
+    assert np.bincount(deal_by_content(0 * X, 5)).tolist() == [4] * 5
+    assert set(deal_by_content(["b", "a", "b", "c"], 5)) == {0, 1, 2}
+
+
+def test_many_sparse_rows_are_dealt_by_content(monkeypatch):
+    X = csr_array(np.random.default_rng(0).poisson(0.3, size=(60, 30)).astype(float))[
+        [*range(50), *range(10)]
+    ]
+    monkeypatch.setattr("isthmus.kernels.distinct._DENSE_ENTRIES", 100)
+    order = np.random.default_rng(1).permutation(60)
+    folds = deal_by_content(X, 5)
+    assert (folds[50:] == folds[:10]).all() and np.bincount(folds[:50]).tolist() == [10] * 5
+    assert (deal_by_content(X[order], 5) == folds[order]).all()
+    assert len(distinct_samples(X, None)[0]) == 50

@@ -120,7 +120,8 @@ def test_many_objects_are_drawn_by_the_seed():
     assert few != other
     assert_allclose(few, median_gamma(X), rtol=0.2)
     listed = median_gamma(list(map(tuple, X)), metric=Linear(), random_state=0)
-    assert_allclose(listed, few, rtol=1e-12)
+    assert_allclose(listed, few, rtol=0.2)  # objects have no order of their own: others are drawn
+    assert_allclose(median_gamma(X[::-1], metric=Linear(), random_state=0), few, rtol=1e-12)
 
 
 def test_estimators_set_the_width():

@@ -10,14 +10,15 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.metrics import r2_score
-from sklearn.model_selection import KFold
+from sklearn.model_selection import PredefinedSplit
 from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
 
 from isthmus import projections
 from isthmus.features import Landmarks
 from isthmus.kernels import RBF
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR, held_out
-from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels, judged_rows
+from isthmus.projections.held_out import KernelJudge, VectorJudge, judged_rows
 
 SEEDS = 12
 FOLDS = {"cv": 5, "random_state": 0}
@@ -36,19 +37,16 @@ def classes(Y):
     return np.digitize(Y[:, 1], np.quantile(Y[:, 1], [0.2, 0.4, 0.6, 0.8])).astype(float)
 
 
-def refitted(model, X, Y, rows=None, seed=0):
+def dealt(X):
+    return PredefinedSplit(deal_by_content(X, 5)).split()
+
+
+def refitted(model, X, Y, rows=None, folds_of=None):
     """Scores of each output: a fit without each fold, neighbours among its rows."""
     scores = []
-    for train, test in KFold(5, shuffle=True, random_state=seed).split(X):
+    for rest, test in dealt(X if folds_of is None else folds_of):
         train, test = (
-            part if rows is None else np.intersect1d(part, rows) for part in (train, test)
-        )
-        rest = (
-            np.setdiff1d(np.arange(len(X)), test)
-            if rows is None
-            else np.flatnonzero(
-                fold_labels(len(X), 5, seed) != fold_labels(len(X), 5, seed)[test[0]]
-            )
+            part if rows is None else np.intersect1d(part, rows) for part in (rest, test)
         )
         fold = clone(model).set_params(cv=None).fit(X[rest], Y[rest])
         near = KNeighborsRegressor(10).fit(fold.transform(X[train]), Y[train])
@@ -118,7 +116,9 @@ def test_many_rows_by_landmarks_are_refits(n):
     y = classes(Y)
     model = KernelSIR(gamma=0.1, n_landmarks=25, selection="uniform", **FOLDS).fit(X, y)
     F = Landmarks(25, model.kernel_, selection="uniform", random_state=0).fit_transform(X)
-    assert_allclose(model.held_out_scores_, refitted(SIR(alpha="auto"), F, y), atol=1e-8)
+    assert_allclose(
+        model.held_out_scores_, refitted(SIR(alpha="auto"), F, y, folds_of=X), atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("n", [5000, 20_000])
@@ -130,7 +130,7 @@ def test_every_kernel_method_by_landmarks_is_refits(name, n):
     model = method(gamma=0.1, n_landmarks=25, selection="uniform", **linear, **FOLDS).fit(X, Y)
     assert model.solver_ == "features"
     F = Landmarks(25, model.kernel_, selection="uniform", random_state=0).fit_transform(X)
-    oracle = refitted(method(kernel="linear", **linear), F, Y)
+    oracle = refitted(method(kernel="linear", **linear), F, Y, folds_of=X)
     assert_allclose(model.held_out_scores_, oracle, atol=1e-8)
 
 
@@ -138,7 +138,7 @@ def test_more_rows_are_judged_by_a_sample_of_all_folds(monkeypatch):
     monkeypatch.setattr(held_out, "SCORE_ROWS", 1000)
     X, Y = make(5000)
     rows = judged_rows(5000, 0)
-    counts = np.bincount(fold_labels(5000, 5, 0)[rows])
+    counts = np.bincount(deal_by_content(X, 5)[rows])
     # Hypergeometric, 200 +- 11.3 each: six deviations.
     assert len(rows) == len(set(rows)) == 1000 and np.abs(counts - 200).max() < 68
     model = COIR(kernel="linear", kernel_y="linear", **FOLDS).fit(X, Y)
@@ -163,7 +163,7 @@ def test_weighted_rows_are_weighted_refits(model):
     y = Y[:, 0] if Y.shape[1] == 1 else Y
     found = clone(model).fit(X, y, sample_weight=w).held_out_scores_
     scores = []
-    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+    for train, test in dealt(X):
         fold = clone(model).set_params(cv=None).fit(X[train], y[train], sample_weight=w[train])
         search = NearestNeighbors(n_neighbors=10).fit(fold.transform(X[train]))
         near = train[search.kneighbors(fold.transform(X[test]), return_distance=False)]
@@ -188,7 +188,7 @@ def test_holes_are_filled_by_training_rows_and_never_scored(missing, solver):
     options = {"n_landmarks": 200, "selection": "uniform"} if solver == "features" else {}
     model = MORP(gamma=0.1, missing=missing, solver=solver, **options, **FOLDS).fit(X, holes)
     scores = []
-    for train, test in KFold(5, shuffle=True, random_state=0).split(X):
+    for train, test in dealt(X):
         fold = clone(model).set_params(cv=None).fit(X[train], holes[train])
         search = NearestNeighbors(n_neighbors=10).fit(fold.transform(X[train]))
         near = search.kneighbors(fold.transform(X[test]), return_distance=False)
@@ -202,8 +202,9 @@ def test_a_precomputed_kernel_with_holes():
     X, Y = make(90)
     holes = with_holes(Y, 0.4)
     K = np.exp(-0.1 * ((X[:, None] - X) ** 2).sum(axis=2))
-    ours = MORP(kernel="precomputed", missing="ridge", **FOLDS).fit(K, holes)
-    same = MORP(gamma=0.1, missing="ridge", **FOLDS).fit(X, holes)
+    folds = list(dealt(X))
+    ours = MORP(kernel="precomputed", missing="ridge", cv=folds, random_state=0).fit(K, holes)
+    same = MORP(gamma=0.1, missing="ridge", cv=folds, random_state=0).fit(X, holes)
     assert_allclose(ours.held_out_scores_, same.held_out_scores_, atol=1e-6)
 
 

@@ -11,15 +11,16 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import r2_score
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 
 from isthmus import Expansion
 from isthmus.datasets import make_curves
 from isthmus.kernels import RBF, Metric, SpectrumKernel, gram
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.projections import COIR, KDR, MORP, SIR, KernelCCA, KernelSIR, base, kdr
-from isthmus.projections.held_out import KernelJudge, VectorJudge, fold_labels
+from isthmus.projections.held_out import KernelJudge, VectorJudge
 from isthmus.projections.kdr import criterion, gradient_directions
 from isthmus.projections.missing import fill_by_ridge, fill_outputs
 from isthmus.projections.slices import slice_labels
@@ -209,7 +210,7 @@ def test_held_out_score_is_that_of_refitting(curves):
         )
         model.fit(X, target)
         scores = []
-        for train, test in KFold(5, shuffle=True, random_state=3).split(X):
+        for train, test in PredefinedSplit(deal_by_content(X, 5, 3)).split():
             fold = clone(model).set_params(cv=None).fit(X[train], target[train])
             near = KNeighborsRegressor(10).fit(fold.transform(X[train]), target[train])
             scores.append(r2_score(target[test], near.predict(fold.transform(X[test]))))
@@ -260,8 +261,8 @@ def test_choices_have_five_folds_unless_told(curves):
 )
 def test_nothing_is_held_out_unless_asked_for(model, curves, monkeypatch):
     X, y, _ = curves
-    monkeypatch.setattr(base, "fold_labels", None)  # not callable: any use is an error
-    monkeypatch.setattr(kdr, "fold_labels", None)
+    monkeypatch.setattr(base, "deal_by_content", None)  # not callable: any use is an error
+    monkeypatch.setattr(kdr, "deal_by_content", None)
     model.fit(X, y)
     assert np.isnan(model.held_out_score_) and model.held_out_scores_ is None
     assert not hasattr(model, "cv_results_")
@@ -295,7 +296,7 @@ def test_judges_agree_on_vectors():
     by_vectors = VectorJudge(Y).scores(Z, train, test)
     assert KernelJudge(Y @ Y.T).scores(Z, train, test) == pytest.approx(by_vectors)
     assert np.isnan(VectorJudge(np.ones((50, 1))).scores(Z, train, test))
-    assert sorted(np.bincount(fold_labels(11, 3, 0))) == [3, 4, 4]
+    assert sorted(np.bincount(deal_by_content(np.arange(11.0)[:, None], 3))) == [3, 4, 4]
 
 
 # -- kernel dimension reduction ---------------------------------------------------------------

@@ -7,8 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import PredefinedSplit
 
 from isthmus import PLS, ReducedRankRegression
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.problems import RowForm
 
 XA = np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-1, 2]], dtype=float)
@@ -267,7 +269,8 @@ def test_auto_is_the_search():
     from isthmus import ComponentSearchCV
 
     X, Y = make(60, 12, 2)
-    model, search = PLS("auto").fit(X, Y), ComponentSearchCV(PLS()).fit(X, Y)
+    folds = PredefinedSplit(deal_by_content(X, 5))
+    model, search = PLS("auto").fit(X, Y), ComponentSearchCV(PLS(), cv=folds).fit(X, Y)
     assert model.n_components_ == search.best_params_["n_components"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -5,9 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
+from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus.kernels import gram
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.problems.missing import expected_moments
 from isthmus.regression import RatingsRegressor
 
@@ -92,8 +94,7 @@ def test_errors_of_held_out_items_are_those_of_fits_without_them():
     table = np.where(gaps & (rng.random(gaps.shape) < 0.6), np.nan, Y)
     model = RatingsRegressor(2, cv=3).fit(X, table)
     errors = np.zeros(len(model.alphas_))
-    for held in np.array_split(np.random.RandomState(0).permutation(14), 3):
-        rest = np.setdiff1d(np.arange(14), held)
+    for rest, held in PredefinedSplit(deal_by_content(X, 3)).split():
         for k, alpha in enumerate(model.alphas_):
             part = RatingsRegressor(2, kernel=model.kernel_, alpha=alpha).fit(X[rest], table[rest])
             errors[k] += np.nansum((part.predict(X[held]) - table[held]) ** 2)

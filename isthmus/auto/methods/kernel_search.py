@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import PredefinedSplit, check_cv
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -19,6 +19,7 @@ from isthmus.auto.methods.maps import InnerSearch, KernelModel, LinearMap
 from isthmus.auto.methods.tails import TailScaler
 from isthmus.features import Landmarks
 from isthmus.kernels import gram, median_gamma, shifted_gram
+from isthmus.kernels.distinct import deal_by_content
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.problems.ridge import Folds, RidgeSpectrum, is_partition
 
@@ -100,7 +101,7 @@ class KernelSearch(InnerSearch):
         given = np.asarray(y, dtype=np.float64)
         unit = spreads(given.reshape(len(given), -1))
         Y = given.reshape(len(given), -1) / unit
-        folds = list(check_cv(self.cv).split(Y))
+        folds = list(check_cv(self.cv).split(np.asarray(X), Y))
         names = (self.kernel,) if isinstance(self.kernel, str) else tuple(self.kernel)
         scalers = [StandardScaler(with_std=self.scale), *([TailScaler()] if self.tails else [])]
         tried = []
@@ -138,7 +139,7 @@ class KernelSearch(InnerSearch):
         The factors were found with all rows, so the error of left-out rows flatters them. The rows of a
         third of the folds are therefore judged by factors that were found without these rows.
         """
-        rows = self._part(len(Z))
+        rows = self._part(Z, Y)
         factors = self._input_widths(Z, Y, rows)
         wide = self._search("rbf", Z * factors, Y, folds, weights, [0.3, 1.0, 3.0], 0.5)
         group_of = np.empty(len(Z), dtype=np.intp)
@@ -157,31 +158,35 @@ class KernelSearch(InnerSearch):
         (middle,) = self._gammas("rbf", Z[rows], [1.0], None)
         return scale_inputs(Z[rows], Y[rows], middle)
 
-    def _part(self, n: int) -> NDArray:
-        if n <= _SCREENED:
-            return np.arange(n)
-        return np.sort(np.random.default_rng(self.random_state).permutation(n)[:_PART])
+    def _part(self, Z: Array, Y: Array) -> NDArray:
+        if len(Z) <= _SCREENED:
+            return np.arange(len(Z))
+        drawn = deal_by_content(np.hstack([Z, Y]), len(Z), self.random_state)
+        return np.sort(np.argsort(drawn, kind="stable")[:_PART])
 
     def _search(
         self, name: str, Z: Array, Y: Array, folds: Folds, weights: Array | None,
         widths: Any = None, middle: float | None = None,
     ) -> Choice:  # fmt: skip
         """Compare the widths of a kernel; many rows: on a part of them first."""
-        gammas = self._gammas(name, Z, self.widths if widths is None else widths, middle)
-        rows = self._part(len(Z))
+        gammas = self._gammas(name, Z, self.widths if widths is None else widths, middle, weights)
+        rows = self._part(Z, Y)
         if len(rows) < len(Z) and len(gammas) > _N_KEPT:
-            few = [(np.setdiff1d(np.arange(len(rows)), part), part) for part in
-                   np.array_split(np.arange(len(rows)), len(folds))]  # fmt: skip
+            few = list(PredefinedSplit(deal_by_content(Z[rows], len(folds))).split())
             own = None if weights is None else weights[rows]
             tried = [self._try(name, g, Z[rows], Y[rows], few, own).error for g in gammas]
             gammas = [gammas[k] for k in np.argsort(tried, kind="stable")[:_N_KEPT]]
         choices = [self._try(name, gamma, Z, Y, folds, weights) for gamma in gammas]
         return min(choices, key=lambda choice: choice.error)
 
-    def _gammas(self, name: str, Z: Array, widths: Any, middle: float | None) -> list[Any]:
+    def _gammas(
+        self, name: str, Z: Array, widths: Any, middle: float | None, weights: Array | None = None
+    ) -> list[Any]:
         if middle is None:
             if name in DISTANCES:
-                middle = median_gamma(Z, metric=DISTANCES[name], random_state=self.random_state)
+                middle = median_gamma(
+                    Z, metric=DISTANCES[name], random_state=self.random_state, sample_weight=weights
+                )
             else:
                 middle = getattr(
                     resolve_kernel(name, Z, random_state=self.random_state), "gamma", None
@@ -197,7 +202,7 @@ class KernelSearch(InnerSearch):
         check_time()
         features = None
         if len(Z) > _GRAM_ROWS:
-            features = self._landmarks(name, gamma).fit(Z)
+            features = self._landmarks(name, gamma).fit(Z, sample_weight=weights)
             spectrum = RidgeSpectrum.of_rows(np.asarray(features.transform(Z)), weights)
         else:
             kernel = resolve_kernel(name, Z, gamma=gamma)

@@ -16,6 +16,7 @@ from isthmus._validation import validate_data
 from isthmus.auto.blends import best_shares
 from isthmus.auto.clock import check_time
 from isthmus.auto.methods.maps import FoundModel, InnerSearch
+from isthmus.kernels.distinct import content_places
 
 _N_TREES = 200  # twice as many as in scikit-learn
 _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs
@@ -184,6 +185,11 @@ class TreeSearch(InnerSearch):
     ) -> list[Any]:
         """Return fitted models: one for all targets, with so many trees, or one per target."""
         check_time()
+        # Sums over the rows round in their order, and decide ties between splits; so do those of weights.
+        order = np.lexsort([content_places(Y), content_places(places)])
+        places, Y = places[order], Y[order]
+        if weights is not None:
+            weights = np.round(weights[order] / weights.mean(), _OUTPUT_DIGITS)
         if self.kind == "boosting":
             start = HistGradientBoostingRegressor(
                 min_samples_leaf=leaf, random_state=self.random_state, early_stopping=False
