@@ -21,7 +21,7 @@ test: $(VENV)/.dev $(VENV)/.browser $(VENV)/.graphics
 	@$(MAKE) --no-print-directory -j 2 lint all-tests
 
 all-tests:
-	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS) --dist worksteal
+	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 # The inner loop: what is not in tests/slow.txt, without lint, less than 90 seconds on two cores.
 quick: $(VENV)/.dev
@@ -29,10 +29,10 @@ quick: $(VENV)/.dev
 
 # Measure all tests and write the list of the slow ones.
 slow: $(VENV)/.dev $(VENV)/.browser $(VENV)/.graphics
-	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS) --write-slow
+	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) --write-slow
 
 coverage: $(VENV)/.dev $(VENV)/.browser $(VENV)/.graphics
-	$(ONE_THREAD) MUJOCO_GL=$${MUJOCO_GL:-osmesa} $(PY) -m pytest -n $(WORKERS) \
+	$(ONE_THREAD) $(PY) -m pytest -n $(WORKERS) \
 	    --cov --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE)
 
 # The lower bounds of pyproject.toml. Left out are the examples, the documents, whose printed numbers

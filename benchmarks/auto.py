@@ -1,4 +1,4 @@
-"""Is `fit_auto` the best answer from two tables? Peers tuned as their users would, the same outer folds.
+"""Is `fit_auto` the best answer from two tables? Seven peers, five of them tuned, the same outer folds.
 
 Every contestant predicts rows that it has not seen, and is judged by aRRMSE: the root of the squared error
 over that of the mean of the training rows, averaged over the outputs. Three folds of one draw of few rows

@@ -7,13 +7,18 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
+from inspect import currentframe, signature
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator as _BaseEstimator
 from sklearn.utils import check_array as _check_array
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import validate_data as _validate_data
 
 N_FOLDS = 5
@@ -28,6 +33,67 @@ _GROUP_FILES = (
 )
 
 FAR_ROWS_ALLOWED = ContextVar("FAR_ROWS_ALLOWED", default=False)
+
+
+class KeptInterrupt(KeyboardInterrupt):
+    """An interrupt after which the fit is complete: what has been found is kept."""
+
+
+class BaseEstimator(_BaseEstimator):
+    """As in scikit-learn; a fit or a block that is refused leaves the estimator as it was.
+
+    scikit-learn's own ``validate_data`` sets ``n_features_in_`` before the last check has passed.
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("fit", "partial_fit", "fit_transform"):
+            method: Any = vars(cls).get(name)
+            if hasattr(method, "fn"):  # of scikit-learn's ``available_if``
+                method.fn = _whole_or_nothing(method.fn)
+            elif method is not None:
+                setattr(cls, name, _whole_or_nothing(method))
+
+
+def _whole_or_nothing(method: Any) -> Any:
+    """Put the attributes back if the method raises; what they refer to must not be changed in place."""
+
+    @wraps(method)
+    def fit(self: Any, *args: Any, **options: Any) -> Any:
+        before = self.__dict__.copy()
+        try:
+            return method(self, *args, **options)
+        except KeptInterrupt:
+            raise
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    return fit
+
+
+def inner_router(estimator: Any, *methods: str) -> MetadataRouter:
+    """Where metadata of an estimator around another go: to the same methods of ``estimator.estimator``."""
+    mapping = MethodMapping()
+    for method in methods:
+        mapping.add(caller=method, callee=method)
+    router = MetadataRouter(owner=type(estimator).__name__)
+    return router.add(estimator=estimator.estimator, method_mapping=mapping)
+
+
+def routed_to_inner(estimator: Any, method: str, **given: Any) -> dict[str, Any]:
+    """Metadata that the inner estimator takes, None left out; refuse what it has not asked for.
+
+    With metadata routing it says what it takes by ``set_fit_request`` and the like, else by its signature.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and get_config()["enable_metadata_routing"]:
+        return dict(process_routing(estimator, method, **given).estimator[method])
+    if "sample_weight" in given:
+        inner = estimator.estimator
+        if "sample_weight" not in signature(getattr(inner, method)).parameters:
+            raise TypeError(f"{type(inner).__name__} takes no sample_weight.")
+    return given
 
 
 class OutsideDomainWarning(UserWarning):
@@ -184,6 +250,17 @@ def available_memory() -> float | None:
     """Return the free bytes: of the machine, or fewer if a control group (container) allows fewer."""
     free = [value for value in (_machine_memory(), *_group_memory()) if value is not None]
     return min(free, default=None)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn with the line of code that called this package, however deep in it the cause is."""
+    frame, level, outermost = currentframe(), 0, 0
+    while frame is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+            outermost = level
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=outermost + 1)
 
 
 def warn_deprecated(what: str, *, since: str, removed_in: str, instead: str) -> None:

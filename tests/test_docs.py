@@ -1,10 +1,12 @@
 """What the documents say is true: names resolve, paths exist, examples run, citations are known."""
 
+import ast
 import doctest
 import importlib
 import inspect
 import pkgutil
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -32,7 +34,7 @@ VERBS = {"Check", "Choose", "Combine", "Compare", "Compute", "Describe", "Find",
          "Load", "Make", "Map", "Minimise", "Place", "Predict", "Read", "Return", "Search", "Simulate",
          "Test", "Write", "Yield"}  # fmt: skip
 VAGUE = {"As", "How", "Of", "That", "What", "Where", "Whether"}
-LONGEST_README = 9_000
+LONGEST_README = 7_000
 """Bytes; a front page is not a manual."""
 
 
@@ -91,6 +93,31 @@ def test_docstrings_begin_with_a_verb_or_a_noun(room):
 def test_the_readme_stays_small_and_promises_no_files():
     assert len(README.encode()) <= LONGEST_README
     assert not re.findall(r"`isthmus/[\w/]+\.py`", README)
+
+
+def test_the_first_screen_names_the_papers():
+    """All five by the titles of the bibliography, above the first heading of a section."""
+    first = " ".join(README.partition("\n## ")[0].split()).lower()
+    text = (ROOT / "docs" / "references.bib").read_text("utf-8").replace("{", "").replace("}", "")
+    for key in ("BGFS2004", "B2006", "KP2008", "YYT2005", "CSGHY"):
+        title = re.search(rf"@\w+{key},.*?title\s*= (.*?),\n", text, re.DOTALL).group(1)
+        assert title.lower() in first, title
+
+
+def test_the_share_of_constructor_arguments_without_a_type_is_that_of_the_readme():
+    """About a fifth; and those that CONTRIBUTING.md names are the most frequent ones."""
+    kinds = []
+    for path in (ROOT / "isthmus").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                given = [*node.args.args[1:], *node.args.kwonlyargs]
+                kinds += [(one.arg, ast.unparse(one.annotation or ast.Pass())) for one in given]
+    loose = Counter(name for name, kind in kinds if kind == "Any")
+    assert "pass" not in {kind for _, kind in kinds}
+    assert 0.15 < sum(loose.values()) / len(kinds) < 0.25
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.search(r"scikit-learn's do \((.*?)\)", text, re.DOTALL).group(1)
+    assert set(re.findall(r"`(\w+)`", named)) >= {name for name, _ in loose.most_common(5)}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

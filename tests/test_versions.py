@@ -66,6 +66,21 @@ def test_what_is_imported_is_declared_and_the_other_way_round():
     assert declared == imported
 
 
+def test_messages_name_extras_that_are_there():
+    """Every ``pip install 'isthmus[...]'``; and of ``need(package, what, extra)``, one with the package."""
+    named = set()
+    for path in (ROOT / "isthmus").rglob("*.py"):
+        text = path.read_text("utf-8")
+        named |= set(re.findall(r"pip install[^\n]*isthmus\[(\w+)", text))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "need":
+                if len(node.args) == 3:
+                    package, _, extra = (argument.value for argument in node.args)
+                    assert package in map(name_of, EXTRAS[extra]), path
+                    named.add(extra)
+    assert {"tables", "parquet", "imitation", "chem"} <= named <= set(EXTRAS)
+
+
 def test_all_is_all_extras():
     (everything,) = PROJECT["optional-dependencies"]["all"]
     assert everything == f"isthmus[{','.join(EXTRAS)}]"

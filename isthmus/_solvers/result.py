@@ -52,5 +52,10 @@ class SolverResult:
     converged: bool
     reason: Reason
 
+    def raise_interrupt(self) -> None:
+        """Raise the interrupt that ended the loop, where the last complete step is of no use."""
+        if self.reason is Reason.INTERRUPTED:
+            raise KeyboardInterrupt
+
 
 Callback = Callable[[SolverResult], Any]

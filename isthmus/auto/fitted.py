@@ -6,11 +6,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import allow_far_rows, check_array, check_option, validate_data
+from isthmus._validation import (
+    BaseEstimator,
+    allow_far_rows,
+    check_array,
+    check_option,
+    validate_data,
+)
 from isthmus.auto.methods.block_search import are_blocks, block_importances, join_known
 from isthmus.inspection.trust import Trust
 from isthmus.inspection.trust_layer import TrustLayer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isthmus._linalg import Array
+from isthmus._validation import warn
 from isthmus.auto.answers import PREFERENCES, Answers, component_curve, describe_answer
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.fitted import FittedSearch, _outputs
@@ -237,7 +237,7 @@ class MethodSearchCV(FittedSearch):
         if feature_names is not None:
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.target_names_ = names or [f"y{j}" for j in range(Y.shape[1])]
-        self._training = rows, Y
+        self._training = rows.copy(), Y.copy()
         given = GivenRows.of(rows, Y, params)
         require_values(given.X, given.Y, getattr(self, "feature_names_in_", None), names)
         board = Leaderboard(self.verbose, progress, self.time_limit)
@@ -381,4 +381,4 @@ class MethodSearchCV(FittedSearch):
         notice = "" if order is None else order.notice(self.target_names_, scores)
         self.notices_ = (notice,) if notice else ()
         if notice and order is not None and order.sorted_by is None:
-            warnings.warn(notice, UserWarning, stacklevel=2)
+            warn(notice)

@@ -25,7 +25,7 @@ def demo(
     """
     console = begin(quiet, as_json)
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.cli.restoring import compare, report_page
+    from isthmus.cli.restoring import WHOLE, compare, report_page
     from isthmus.persistence.outputs import Outputs
 
     with Outputs() as outputs:
@@ -39,6 +39,7 @@ def demo(
     )
     header = ["method", "test error", "rank", "fit seconds", "predict rows/s"]
     console.table("", header, found.table())
+    console.say(WHOLE)
     console.say(found.verdict)
     console.say(f"Open {output} to see the digits, the rank curves and the residuals.")
     console.say(

@@ -193,6 +193,7 @@ def imitate(
         return stories.video_story(video, background, [_place(text) for text in skin], **common)
 
     inputs = [name for name in (mocap, video, background, arm) if name]
+    is_filmed = False
     with Outputs(inputs=inputs) as outputs:
         main_file = plan(outputs, output, ANGLES if only_angles else PAGE)
         film = Path(output).with_suffix(".mp4")
@@ -206,19 +207,33 @@ def imitate(
                 data = trajectory_bytes(kind, story.arm.names, story.q, 1 / story.fps)
                 main_file.write(data)
             else:
-                from isthmus.applications.imitation.extras import check_installed
                 from isthmus.applications.imitation.show import write_film_to, write_page
 
                 # Before minutes of learning, not after.
-                check_installed()
-                story = make(progress, True)
+                is_filmed = _can_film(console, is_optional=bool(mocap or write))
+                story = make(progress, is_filmed)
 
                 def tell(done: int) -> None:
                     progress("filming the robot", done, len(story.q))
 
-                write_film_to(film_file, story, progress=tell)
-                write_page(story, main_file, film=film_file.part)
-    _report(console, story, Path(output), None if only_angles else film)
+                if is_filmed:
+                    write_film_to(film_file, story, progress=tell)
+                write_page(story, main_file, film=film_file.part if is_filmed else None)
+    _report(console, story, output, str(film) if is_filmed else None, is_page=not only_angles)
+
+
+def _can_film(console: Console, is_optional: bool) -> bool:
+    """Whether a film can be made; what learns from pictures cannot do without a renderer."""
+    from isthmus.applications.imitation.extras import check_installed
+
+    try:
+        check_installed()
+    except ImportError as error:
+        if not is_optional:
+            raise
+        console.notice(f"the page is written without a film. {error}.")
+        return False
+    return True
 
 
 def _split_named(
@@ -260,18 +275,19 @@ def _place(text: str) -> tuple[int, int]:
     return x, y
 
 
-def _report(console: Console, story: Any, output: Path, film: Path | None) -> None:
+def _report(console: Console, story: Any, output: str, film: str | None, is_page: bool) -> None:
     console.say(story.title)
     for name, text in story.facts.items():
         console.say(f"  {name}: {text}")
-    if film is None:
+    if is_page:
+        told = f"; {film} is the film" if film else ""
+        console.say(f"Open {output} to watch it and rotate the arm{told}.")
+    else:
         console.say(
             f"{output} has {len(story.q)} rows of {story.arm.n_joints} joint angles (radians)."
         )
-    else:
-        console.say(f"Open {output} to watch it and rotate the arm; {film} is the film.")
     result = {
-        "page" if film is not None else "angles_file": str(output),
+        "page" if is_page else "angles_file": output,
         "frames": len(story.q),
         "held": 0 if story.held is None else int(story.held.sum()),
         "facts": story.facts,
@@ -282,5 +298,5 @@ def _report(console: Console, story: Any, output: Path, film: Path | None) -> No
     if story.clock is not None:
         result["person_time"] = [round(float(x), 6) for x in story.clock]
     if film is not None:
-        result["film"] = str(film)
+        result["film"] = film
     console.result(result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -46,7 +47,7 @@ def reproduce(
     from isthmus.cli.planning import PAGE, plan
     from isthmus.papers.page import render_page, summarise
     from isthmus.papers.registry import EXPERIMENTS
-    from isthmus.persistence.outputs import Outputs
+    from isthmus.persistence.outputs import Outputs, write_atomically
 
     if show:
         rows = [[e.name, e.paper, e.place, e.question] for e in EXPERIMENTS.values()]
@@ -54,27 +55,47 @@ def reproduce(
         console.result({"experiments": [e.name for e in EXPERIMENTS.values()]})
         return
     chosen = _choose(names or [], every or quick, EXPERIMENTS)
-    found = []
-    with Outputs() as outputs:
-        page = None if output is None else plan(outputs, output, PAGE)
-        for k, name in enumerate(chosen):
-            experiment = EXPERIMENTS[name]
-            missing = experiment.missing()
-            if missing:
-                console.notice(f"{name} is skipped: it needs {', '.join(missing)}.")
-                continue
-            # Times are compared within one run: one thread for every method.
-            with threadpool_limits(1):
-                result = experiment.run(seed, quick)
-            found.append((experiment, result))
-            _show(console, f"{k + 1}/{len(chosen)}  {name}", experiment, result)
-        if page is not None:
-            page.write(render_page(found, quick=quick))
+    if output is not None:
+        with Outputs() as outputs:  # refused now, and not after the work
+            plan(outputs, output, PAGE)
+    found: list[tuple[Any, Any]] = []
+    for k, name in enumerate(chosen):
+        experiment = EXPERIMENTS[name]
+        missing = experiment.missing()
+        if missing:
+            console.notice(f"{name} is skipped: it needs {', '.join(missing)}.")
+            continue
+        # Times are compared within one run: one thread for every method.
+        with threadpool_limits(1):
+            result = _run(experiment, seed, quick)
+        found.append((experiment, result))
+        _show(console, f"{k + 1}/{len(chosen)}  {name}", experiment, result)
+        # What has ended is kept, whatever happens to the rest.
+        if output and output != "-":
+            write_atomically(output, render_page(found, quick=quick))
+    if output == "-":
+        write_atomically(output, render_page(found, quick=quick))
     if len(found) > 1:
         console.say(summarise(found))
-    if output is not None:
+    if output is not None and found:
         console.say(f"Open {output} to see the figures.")
     console.result({"page": output, "experiments": [_plain(e, r) for e, r in found]})
+    failed = [f"{e.name}: {r.error}" for e, r in found if r.error]
+    if failed:
+        raise InputError(f"{len(failed)} of {len(found)} experiments failed. {' '.join(failed)}")
+
+
+def _run(experiment: Any, seed: int, quick: bool) -> Any:
+    """Run an experiment; one that fails is a result that says why."""
+    from isthmus.papers.experiment import Result
+
+    try:
+        return experiment.run(seed, quick)
+    except Exception as error:
+        if os.environ.get("ISTHMUS_DEBUG"):
+            raise
+        reason = str(error).rstrip(".") or "no message"
+        return Result("none", [], [], error=f"{type(error).__name__}: {reason}.")
 
 
 def _choose(names: list[str], every: bool, known: dict[str, Any]) -> list[str]:
@@ -92,6 +113,9 @@ def _show(console: Any, title: str, experiment: Any, result: Any) -> None:
     console.say()
     console.say(f"{title} ({experiment.paper}, {experiment.place})")
     console.say(experiment.question)
+    if result.error:
+        console.say(f"  failed: {result.error}")
+        return
     console.say(f"Data: {result.data}.")
     console.table("", *result.table())
     for claim in result.claims:
@@ -115,4 +139,5 @@ def _plain(experiment: Any, result: Any) -> dict[str, Any]:
             for c in result.claims
         ],
         "seconds": result.seconds,
+        "error": result.error or None,
     }

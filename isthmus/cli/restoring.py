@@ -13,6 +13,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.datasets import load_digits
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neighbors import KNeighborsRegressor
 from threadpoolctl import threadpool_limits
@@ -21,6 +22,8 @@ from isthmus._linalg import Array
 from isthmus.auto.answers import component_curve
 from isthmus.auto.ladder import LADDER
 from isthmus.auto.problem import Problem
+from isthmus.dependency import DependencyRegressor
+from isthmus.features import KernelMap
 from isthmus.inspection import ComponentCurveDisplay
 from isthmus.reports import figures as fig
 from isthmus.reports.page import Figure, Section, render
@@ -31,6 +34,10 @@ N_TRAIN, NOISE = 500, 2.0
 # scikit-learn's digits.
 SHAPE, BRIGHTEST = (8, 8), 16.0
 _ORDER = ("ridge", "reduced_rank", "kernel", "chain")
+WHOLE = (
+    "DependencyRegressor is the whole chain, kernels on both sides and a pre-image, with fixed settings: "
+    "DependencyRegressor(map=Ridge(1.0), outputs=KernelMap())."
+)
 
 
 @dataclass
@@ -66,12 +73,15 @@ class Found:
         best = min(fitted, key=lambda row: row.error)
         others = [row for row in fitted if row.is_ours != best.is_ours]
         peer = min(others, key=lambda row: row.error)
-        ridge = next(row for row in fitted if row.label == "ridge regression")
+        rows = {row.label: row for row in fitted}
+        ridge, ranked = rows["ridge regression"], rows["reduced rank regression"]
+        gap = 100 * (ranked.error / ridge.error - 1)
         return (
             f"The best is {best.label}: an error of {best.error:.2f} per pixel, "
             f"{100 * (1 - best.error / peer.error):.0f} % less than {peer.label} and "
             f"{100 * (1 - best.error / ridge.error):.0f} % less than ridge regression with a ridge weight "
-            "for each pixel."
+            f"for each pixel. Reduced rank keeps {ranked.rank} coordinates of {self.Y_test.shape[1]} "
+            f"outputs: {abs(gap):.0f} % {'more' if gap > 0 else 'less'} error than ridge regression."
         )
 
     def table(self) -> list[list[str]]:
@@ -113,6 +123,8 @@ def compare(seed: int, progress: Callable[[str, int, int], None]) -> Found:
     with threadpool_limits(1):  # matrices this small gain nothing from a second thread
         methods = {label: (search, False) for label, search in _peers(X).items()}
         methods |= {rungs[n].label: (rungs[n].build(problem), True) for n in _ORDER}
+        whole = DependencyRegressor(map=Ridge(1.0), outputs=KernelMap())
+        methods["DependencyRegressor"] = whole, True
         for k, (label, (search, is_ours)) in enumerate(methods.items()):
             progress(label, k, len(methods))
             rows.append(_try(label, search, X, Y, X_test, Y_test, is_ours))
@@ -138,10 +150,11 @@ def _try(
     begun = time.perf_counter()
     search.fit(X, Y)
     seconds = time.perf_counter() - begun
-    model = search.best_estimator_
+    model = getattr(search, "best_estimator_", search)
     predicted = model.predict(X_test)
     predict_seconds = min(timeit.repeat(lambda: model.predict(X_test), number=1, repeat=3))
-    rank = getattr(model, "n_components_", search.best_params_.get("n_components"))
+    chosen = getattr(search, "best_params_", {})
+    rank = getattr(model, "n_components_", chosen.get("n_components"))
     return Row(
         label, _rms(Y_test - predicted), None if rank is None else int(rank), seconds,
         len(X_test) / predict_seconds,
@@ -170,7 +183,7 @@ def report_page(found: Found) -> str:
 
 
 def _results(found: Found) -> Section:
-    labels = ["<br>".join(wrap(row.label, 18)) for row in found.rows][::-1]  # room for a phone
+    labels = ["<br>".join(wrap(row.label, 19)) for row in found.rows][::-1]  # room for a phone
     bars = {
         "type": "bar",
         "orientation": "h",
@@ -190,8 +203,8 @@ def _results(found: Found) -> Section:
     header = ["method", "test error", "rank", "fit seconds", "predict rows/s"]
     return Section(
         "Results",
-        [f"{found.verdict} Every method chose its own settings by cross-validation."],
-        [Figure("errors", caption, [("", [bars], fig.layout("error per pixel", ""))], height=380)],
+        [f"{found.verdict} {WHOLE} Every other method chose its own settings by cross-validation."],
+        [Figure("errors", caption, [("", [bars], fig.layout("error per pixel", ""))], height=440)],
         [("The same in numbers.", header, found.table())],
     )
 

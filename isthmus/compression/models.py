@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     OutlierMixin,
     RegressorMixin,
@@ -20,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import validate_data
+from isthmus._validation import BaseEstimator, validate_data
 from isthmus.compression.deviations import Deviations
 from isthmus.compression.path import CompressionPath
 from isthmus.compression.probabilities import (

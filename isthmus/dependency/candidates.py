@@ -12,7 +12,7 @@ from isthmus._linalg import Array
 from isthmus.dependency.held_out import HeldOut, choose, propose, rows_of_regression, total
 from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
-from isthmus.kernels.gram import take
+from isthmus.kernels.gram import owned, take
 from isthmus.kernels.sequences.vectors import are_vectors
 from isthmus.preimages import AlignedClassifier, LogPool, NeighbourAnswers
 from isthmus.preimages.generators.windows import are_symbols
@@ -94,7 +94,7 @@ class CandidateRanking:
         self.name_ = name
         self.generator_ = clone(generator).fit(X, y)
         self.rows_ = trial.rows
-        self._points = take(X, self.rows_)
+        self._points = owned(take(X, self.rows_))
         self._system = factorise(gram(self.kernel_x, self._points), self.alpha_)
         self._losses = ObjectLosses(self.kernel_y, take(y, self.rows_))
         return self

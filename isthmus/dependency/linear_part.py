@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from isthmus._linalg import ROUNDING, Array
-from isthmus._validation import check_memory
+from isthmus._validation import check_memory, warn
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.axes import NO_DIFFERENCE
@@ -75,12 +74,10 @@ def _check_differences(kernel: Any, K: Array, alpha: float) -> None:
     if spread <= 8.0 * n * float(np.finfo(K.dtype).eps) * float(np.abs(K.diagonal()).max()):
         raise ValueError(NO_DIFFERENCE.format(kernel=repr(kernel)))
     if spread < _NO_SPREAD * min(alpha, trace):  # predictions vary by less than this fraction
-        warnings.warn(
+        warn(
             f"The samples differ so little for {kernel!r} that the ridge weight {alpha:g} leaves nothing "
             f"but the mean: the trace of the centred kernel matrix is {spread:.2g}. Scale the samples, "
             "or take a narrower kernel or a smaller weight.",
-            UserWarning,
-            stacklevel=5,
         )
 
 

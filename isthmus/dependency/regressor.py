@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import (
+    BaseEstimator,
     check_array,
     check_enough_samples,
     check_flag,
@@ -33,7 +34,7 @@ from isthmus.dependency.unseen import Training, counted_samples, prepare_learned
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
 from isthmus.features.samples import accepts_sparse, check_samples, set_kernel_tags
-from isthmus.kernels.gram import length
+from isthmus.kernels.gram import length, owned
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.sparse_rows import refuse_sparse
 from isthmus.kernels.wrappers import is_precomputed
@@ -261,7 +262,7 @@ class DependencyRegressor(
         kernel, solved = found
         if solved.left_out is not None:
             self._loo_scores = solved.left_out
-        points = np.arange(len(Psi)) if is_precomputed(kernel) else X
+        points = np.arange(len(Psi)) if is_precomputed(kernel) else owned(X)
         # As large as a kernel matrix where outputs have one; candidates keep one more.
         values = solved.values if self.candidates_ is None else None
         self.expansion_ = Expansion(points, solved.dual_coef, kernel, values=values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 
 from isthmus._linalg import Array, spreads
+from isthmus._validation import warn
 from isthmus.dependency.candidates import (
     ALPHAS,
     N_CANDIDATES,
@@ -176,12 +176,10 @@ class StagesMixin:
         apart = np.abs(scores - (constant + self.embedding_intercept_)).max(axis=1)
         places = np.flatnonzero(apart <= 1e-12 * np.abs(scores).max())
         if len(places):
-            warnings.warn(
+            warn(
                 f"{len(places)} of {len(scores)} inputs have nothing in common with the training inputs "
                 f"(the first is X[{places[0]}]; its kernel values are zero): they are "
                 "predicted by the mean.",
-                UserWarning,
-                stacklevel=4,
             )
 
     # -- candidates ----------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from isthmus._validation import warn
 
 FLOAT32_TOL = 1e-6  # eigenvalues of float32 kernels below this fraction are rounding
 NO_DIFFERENCE = (
@@ -90,11 +91,9 @@ def choose_rank(
     if isinstance(asked, Integral):
         asked = int(asked)
         if asked > rank:
-            warnings.warn(
+            warn(
                 f"n_components == {asked} is more than the rank {rank} of the kernel matrix: "
                 f"{rank} components are returned.{remedy}",
-                UserWarning,
-                stacklevel=5,
             )
         return min(asked, rank)
     shares = np.cumsum(values[:rank]) / trace

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
-from isthmus._validation import check_count, memory_shortage
+from isthmus._validation import check_count, memory_shortage, warn
 
 OPERATIONS = 9.0 * 3000**3
 """Most floating-point operations of an exact solution, some ten seconds of one core.
@@ -41,11 +40,9 @@ def is_affordable(operations: float, n_bytes: float, what: str) -> bool:
     free = memory_shortage(n_bytes)
     if free is None:
         return True
-    warnings.warn(
+    warn(
         f"{what} needs {n_bytes / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: landmarks are used. "
         "solver='landmarks' gives the same model on every machine.",
-        UserWarning,
-        stacklevel=3,
     )
     return False
 
@@ -103,10 +100,8 @@ def count_landmarks(asked: int | float | str, n: int | None) -> int | float:
     wanted = max(1, int(_LANDMARK_SHARE * min(n, largest)))
     number = _landmarks_in_memory(wanted, n)
     if number < wanted:
-        warnings.warn(
+        warn(
             f"{wanted} landmarks of {n} rows need {8.0 * _LANDMARK_ARRAYS * n * wanted / 2**30:.1f} GiB, "
             f"more than is free: n_landmarks='auto' takes {number}.",
-            UserWarning,
-            stacklevel=3,
         )
     return number

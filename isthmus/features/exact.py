@@ -17,7 +17,7 @@ from isthmus.kernels import gram
 from isthmus.kernels.centering import center_train
 from isthmus.kernels.checks import check_gram_finite, check_precomputed, check_psd
 from isthmus.kernels.composite import is_psd
-from isthmus.kernels.gram import length
+from isthmus.kernels.gram import length, owned
 from isthmus.kernels.wrappers import is_precomputed
 
 DOUBLE_ROWS = 5000  # float32 eigenproblems up to this size are solved in float64
@@ -71,7 +71,7 @@ def fit_exact(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:
         eigenvalues=values,
         residual=np.maximum(lengths - np.einsum("ij,ij->i", scores, scores), 0.0),
         mean=mean,
-        points=np.arange(n) if is_precomputed(kernel) else X,
+        points=np.arange(n) if is_precomputed(kernel) else owned(X),
         dual_coef=duals.astype(dtype, copy=False),
         row_means=row_means,
         mean_coef=options.shares(n),

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import check_array, check_option
+from isthmus._validation import BaseEstimator, check_array, check_option
 from isthmus.features.axes import KernelAxes, MapOptions
 from isthmus.features.cost import can_decompose, count_landmarks
 from isthmus.features.exact import fit_exact

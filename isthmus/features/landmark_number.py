@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, row_blocks
+from isthmus._validation import warn
 from isthmus.kernels.checks import check_gram_finite
 from isthmus.kernels.gram import gram, gram_diagonal, length, take
 from isthmus.kernels.selection import landmark_factor, pivot_tol, select_landmarks
@@ -96,11 +96,9 @@ def choose_landmarks(
     error = float(errors[number - 1])
     if tell and error > 1.0 - share and not len(enough) and not spanned:
         more = "there are no more samples" if limit < most else "more take too much memory or time"
-        warnings.warn(
+        warn(
             f"{number} landmarks leave {error:.2g} of the trace of held-out samples, more than the "
             f"{1.0 - share:.2g} that were requested, and {more}. A wider kernel needs fewer.",
-            UserWarning,
-            stacklevel=5,
         )
     return chosen, error
 

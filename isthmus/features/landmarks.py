@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg.eigen import largest_eigenvalue, smallest_ritz_value
-from isthmus._validation import check_memory, check_option, check_rank
+from isthmus._validation import BaseEstimator, check_memory, check_option, check_rank, warn
 from isthmus.features.cost import FACTOR_OPERATIONS, is_share, most_landmarks
 from isthmus.features.landmark_number import choose_landmarks
 from isthmus.features.samples import (
@@ -32,7 +31,7 @@ from isthmus.kernels.checks import (
 )
 from isthmus.kernels.composite import is_psd
 from isthmus.kernels.distinct import distinct_samples
-from isthmus.kernels.gram import gram_diagonal, length, take
+from isthmus.kernels.gram import gram_diagonal, length, owned, take
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import takes_vectors
 from isthmus.kernels.selection import METHODS, landmark_factor, pivot_tol, select_landmarks
@@ -208,10 +207,8 @@ class Landmarks(FittedToBlocks, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             )
         else:
             if m > n:
-                warnings.warn(
+                warn(
                     f"n_components == {m} landmarks are more than the {n} samples: all are taken.",
-                    UserWarning,
-                    stacklevel=4,
                 )
             m = min(m, len(distinct))
             selection = self._selection(X)
@@ -231,7 +228,7 @@ class Landmarks(FittedToBlocks, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.factor_, keep = landmark_factor(K, tol)
         if len(keep) == 0:
             raise ValueError(f"{self.kernel_!r} is zero for every landmark.")
-        self.points_ = take(points, keep)
+        self.points_ = owned(take(points, keep))
         self.indices_ = None if self.indices_ is None else self.indices_[keep]
         self.n_components_ = len(keep)
         return keep

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, require_squares, row_blocks
 from isthmus._validation import (
     N_FOLDS,
+    BaseEstimator,
     check_count,
     check_flag,
     check_number,
     check_rank,
     validate_data,
+    warn,
 )
 from isthmus.kernels.distinct import deal_by_content
 
@@ -177,12 +173,10 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.relative_error_ = error / spread if spread > 0 else np.nan
         explained = 1 - self.relative_error_**2
         if explained < _LEAST_EXPLAINED:
-            warnings.warn(
+            warn(
                 f"the transfer explains {100 * max(explained, 0.0):.0f} % of how standards that were left "
                 "out differ on the primary instrument: do not trust it. Are the rows of X and y the same "
                 "samples in the same order? If so, take more standards, or recalibrate.",
-                UserWarning,
-                stacklevel=3,
             )
 
     def _gain(self, X: Array, Y: Array, prior: Array) -> float:

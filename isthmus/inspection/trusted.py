@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
-from inspect import signature
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import EPS, Array
-from isthmus._validation import allow_far_rows, check_array, check_weights, validate_data
+from isthmus._validation import (
+    BaseEstimator,
+    allow_far_rows,
+    check_array,
+    check_weights,
+    inner_router,
+    routed_to_inner,
+    validate_data,
+    warn,
+)
 from isthmus.inspection._domain_parts import MOST_DOMAIN_ROWS
 from isthmus.inspection._model import split_model
 from isthmus.inspection.distances import is_curve
@@ -30,6 +38,7 @@ from isthmus.inspection.transferred import (
     standards_left_out,
 )
 from isthmus.inspection.trust_layer import TrustLayer
+from isthmus.model_selection.routing import routing_is_enabled, takes_groups
 from isthmus.model_selection.splits import is_auto, outer_splits
 from isthmus.problems.streams.sources import Rows, as_rows
 
@@ -150,7 +159,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         if order is not None and order.is_seen:
             self.notices_ = (order.notice(self.target_names_, scores),)
             if order.sorted_by is None:
-                warnings.warn(self.notices_[0], UserWarning, stacklevel=2)
+                warn(self.notices_[0])
         return self
 
     @classmethod
@@ -236,13 +245,12 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
     def _fit_part(self, rows: Array, known: Any, extra: dict[str, Any], part: NDArray) -> Any:
         model = clone(self.estimator)
         given = {name: values[part] for name, values in extra.items() if values is not None}
-        taken = signature(model.fit).parameters
-        if "groups" not in taken:
+        if not takes_groups(model):
             given.pop("groups", None)
-        if "sample_weight" in given and isinstance(model, Pipeline):
+        if "sample_weight" in given and isinstance(model, Pipeline) and not routing_is_enabled():
             given[f"{model.steps[-1][0]}__sample_weight"] = given.pop("sample_weight")
-        elif "sample_weight" in given and "sample_weight" not in taken:
-            raise ValueError(f"{type(model).__name__} takes no sample_weight.")
+        else:
+            given = routed_to_inner(self, "fit", **given)
         return model.fit(rows[part], known[part], **given)
 
     def _left_out(self, rows: Array, known: Array, extra: dict[str, Any], folds: list) -> Array:
@@ -333,8 +341,12 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         score : float
         """
         check_is_fitted(self)
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        given = routed_to_inner(self, "score", sample_weight=sample_weight)
         return self.estimator_.score(self._rows(X), y, **given)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return where metadata go: to the fit and the score of the estimator."""
+        return inner_router(self, "fit", "score")
 
     def training_summary(self) -> dict[str, Any]:
         """What a model file tells about the training, in the types of JSON."""

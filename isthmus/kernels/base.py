@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
 from isthmus._linalg import row_blocks
+from isthmus._validation import check_number
 from isthmus.kernels.sparse_rows import refuse_sparse
 
 TILE, WIDE_TILE = 256, 1536
@@ -79,6 +81,31 @@ def _combination(name: str, a: Any, b: Any) -> Kernel:
     return result
 
 
+# Numbers of kernels, ours and scikit-learn's.
+_BOUNDS = {
+    "gamma": "> 0 and finite, or None: set from the data",
+    **dict.fromkeys(("length_scale", "alpha", "periodicity", "nu"), "> 0 and finite"),
+    **dict.fromkeys(("coef0", "sigma_0", "noise_level"), ">= 0 and finite"),
+    **dict.fromkeys(("constant_value", "exponent"), "finite"),
+}
+
+
+def check_kernel_numbers(kernel: GPKernel) -> None:
+    """Check the numbers of one kernel, not of those within it; None is a gamma that is left open."""
+    params = kernel.get_params(deep=False)
+    if "metric" in params:  # one of scikit-learn's by name, which may have other constants
+        params = {"gamma": (params.get("params") or params).get("gamma")}
+    for name, value in params.items():
+        if name not in _BOUNDS or (name == "gamma" and value is None):
+            continue
+        bound = _BOUNDS[name]
+        for number in value if np.ndim(value) == 1 and name == "length_scale" else [value]:
+            if bound == "finite" and isinstance(number, Real):
+                number = abs(number)
+            if name != "nu" or number != np.inf:  # Matern with an infinite nu is a Gaussian
+                check_number(name, number, bound, strict=bound.startswith("> 0"))
+
+
 class GammaKernel(Kernel):
     """A kernel with one positive number, ``gamma``, that may be left open until data are seen."""
 
@@ -99,9 +126,8 @@ class GammaKernel(Kernel):
                 "To call the kernel itself, and elsewhere, give a number, such as "
                 "median_gamma(X, metric=...)."
             )
-        if not np.isscalar(value) or not 0 < float(value) < np.inf:  # type: ignore[arg-type]
-            raise ValueError(f"gamma == {value!r}, must be a finite number > 0.")
-        return float(value)  # type: ignore[arg-type]
+        check_kernel_numbers(self)
+        return float(value)
 
 
 class VectorKernel(Kernel):

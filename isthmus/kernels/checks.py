@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh, lapack
 
 from isthmus._linalg.eigen import largest_eigenvalue
+from isthmus._validation import warn
 
 # Shares of the largest value that rounding in the making of a matrix can reach.
 SYMMETRY_TOL = 1e-8
@@ -86,11 +86,9 @@ def check_psd(
             f"The {name} is not positive semi-definite: {figures}. Use another kernel, or "
             f"{_CLIP if can_clip else _CUT}"
         )
-    warnings.warn(
+    warn(
         f"The {name} is not positive semi-definite: {figures}. Negative eigenvalues are set "
         "to zero, which changes the kernel.",
-        UserWarning,
-        stacklevel=3,
     )
 
 

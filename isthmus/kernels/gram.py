@@ -99,6 +99,13 @@ def take(X: Any, rows: slice | NDArray | Sequence[int]) -> Any:
     return [X[int(i)] for i in np.asarray(rows).ravel()]
 
 
+def owned(X: Any) -> Any:
+    """Samples as a fitted model keeps them: the caller may refill the arrays or the list."""
+    if hasattr(X, "shape"):
+        return X.copy()
+    return [x.copy() if isinstance(x, np.ndarray | list) else x for x in X]
+
+
 def _as_object(kernel: Any, X: Any) -> Any:
     return kernel if isinstance(kernel, GPKernel) else resolve_kernel(kernel, X)
 

@@ -115,12 +115,7 @@ class Polynomial(GammaKernel, DotProductKernel):
 
     def _check_parameters(self) -> tuple[float, int, float]:
         degree = check_count("degree", self.degree)
-        coef0 = self.coef0
-        if not 0 <= coef0 < np.inf:
-            raise ValueError(
-                f"coef0 == {coef0!r}, must be >= 0: otherwise the kernel is not positive."
-            )
-        return self._known_gamma(), degree, float(coef0)
+        return self._known_gamma(), degree, float(self.coef0)
 
 
 def _power(base: NDArray, degree: int) -> NDArray:

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from isthmus._linalg import Array
 from isthmus.kernels.bandwidth import median_gamma, product_gamma
-from isthmus.kernels.base import Kernel
+from isthmus.kernels.base import Kernel, check_kernel_numbers
 from isthmus.kernels.composite import Constant, Power, Product, Sum, inner_kernels
 from isthmus.kernels.distances import RBF, DistanceKernel, L2Laplacian, Laplacian
 from isthmus.kernels.gaussian import Gaussian
@@ -139,6 +139,7 @@ def _ours(kernel: Any) -> Any:
 
     ``kernel`` is a copy: kernels within it are replaced.
     """
+    check_kernel_numbers(kernel)
     for name, inner in inner_kernels(kernel):
         setattr(kernel, name, _ours(inner))
     convert = CONVERSIONS.get(type(kernel))
@@ -188,6 +189,7 @@ CONVERSIONS: dict[type, Callable[[Any], Any]] = {
 
 def _with_numbers(kernel: Any, X: Any, random_state: Any, weights: Array | None) -> Any:
     for part in _parts(kernel):
+        check_kernel_numbers(part)
         if isinstance(part, Precomputed) and part.n_samples is None and X is not None:
             part.n_samples = int(np.shape(X)[1]) if np.ndim(X) == 2 else None
         elif getattr(part, "gamma", 1.0) is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
@@ -13,7 +12,7 @@ from sklearn.metrics import check_scoring, get_scorer
 from sklearn.pipeline import Pipeline
 
 from isthmus._linalg import Array
-from isthmus._validation import check_alpha, check_rank
+from isthmus._validation import check_alpha, check_rank, warn
 from isthmus.problems.scores import QUICK_SCORES, OutputMean
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import PathScores, default_alphas, default_ranks
@@ -40,10 +39,8 @@ def candidate_alphas(given: Any, model: Any, X: Any, weights: Array | None) -> l
     """Return the ridge weights to try; ``[None]`` if the model has none."""
     if not hasattr(model, "alpha"):
         if given is not None:
-            warnings.warn(
+            warn(
                 f"alpha == {given!r} is not used: {type(model).__name__} has no ridge weight.",
-                UserWarning,
-                stacklevel=3,
             )
         return [None]
     if given is None:

@@ -9,19 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
-from sklearn.base import (
-    BaseEstimator,
-    MetaEstimatorMixin,
-    MultiOutputMixin,
-    RegressorMixin,
-    clone,
-)
+from sklearn.base import MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import check_enough_samples, check_option
+from isthmus._validation import BaseEstimator, check_enough_samples, check_option
 from isthmus.model_selection.candidates import (
     candidate_alphas,
     candidate_ranks,
@@ -41,8 +35,8 @@ from isthmus.model_selection.pooled import (
     resolve_rule,
 )
 from isthmus.model_selection.routing import (
+    HandsOnTransforms,
     Routed,
-    hands_on,
     is_refitted,
     needs_refitting,
     route,
@@ -62,7 +56,9 @@ from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.crossval import default_score, split_weights
 
 
-class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
+class ComponentSearchCV(
+    HandsOnTransforms, MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
     r"""Choose the number of components and the ridge weight by cross-validation, all at once.
 
     .. math::
@@ -228,7 +224,10 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
     def _refit(self, fit: Callable[[Any], Any]) -> ComponentSearchCV:
         if self.refit is not False:
             begin = time.perf_counter()
-            self.best_estimator_ = fit(clone(self.estimator).set_params(**self.best_params_))
+            best = clone(self.estimator).set_params(**self.best_params_)
+            if hasattr(self, "_sklearn_output_config"):
+                best.set_output(**self._sklearn_output_config)
+            self.best_estimator_ = fit(best)
             self.refit_time_ = time.perf_counter() - begin
             self.__dict__.update(known_columns(self.best_estimator_))
         return self
@@ -340,23 +339,6 @@ class ComponentSearchCV(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, Ba
         """
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
-
-    @available_if(hands_on("transform"))
-    def transform(self, X: ArrayLike) -> Any:
-        """Return the scores of the chosen model, (n_samples, n_components)."""
-        check_is_fitted(self)
-        return self.best_estimator_.transform(X)
-
-    @available_if(hands_on("transform"))
-    def fit_transform(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Any:
-        """Fit the search and return the scores of the chosen model."""
-        return self.fit(X, y, **params).transform(X)
-
-    @available_if(hands_on("inverse_transform"))
-    def inverse_transform(self, X: ArrayLike) -> Any:
-        """Return inputs from scores of the chosen model."""
-        check_is_fitted(self)
-        return self.best_estimator_.inverse_transform(X)
 
     @available_if(is_refitted)
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.metrics import check_scoring, get_scorer
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from isthmus.model_selection.candidates import named_scorings
 from isthmus.model_selection.splits import splitter_of
@@ -26,6 +35,13 @@ class Routed:
 def routing_is_enabled() -> bool:
     """Return whether scikit-learn's metadata routing is switched on."""
     return bool(get_config()["enable_metadata_routing"])
+
+
+def takes_groups(model: Any) -> bool:
+    """Return whether a fit of the model takes groups."""
+    if routing_is_enabled():
+        return bool(get_routing_for_object(model).consumes("fit", ["groups"]))
+    return "groups" in signature(model.fit).parameters
 
 
 def route(search: Any, given: dict[str, Any], prefix: str) -> Routed:
@@ -91,3 +107,42 @@ def hands_on(name: str) -> Any:
         return True
 
     return check
+
+
+class HandsOnTransforms:
+    """What a search offers as a transformer, if the chosen estimator is one."""
+
+    best_estimator_: Any
+    fit: Any
+
+    @available_if(hands_on("transform"))
+    def transform(self, X: ArrayLike) -> Any:
+        """Return the scores of the chosen model, (n_samples, n_components)."""
+        check_is_fitted(self)
+        return self.best_estimator_.transform(X)
+
+    @available_if(hands_on("transform"))
+    def fit_transform(self, X: ArrayLike, y: ArrayLike, **params: Any) -> Any:
+        """Fit the search and return the scores of the chosen model."""
+        return self.fit(X, y, **params).transform(X)
+
+    @available_if(hands_on("inverse_transform"))
+    def inverse_transform(self, X: ArrayLike) -> Any:
+        """Return inputs from scores of the chosen model."""
+        check_is_fitted(self)
+        return self.best_estimator_.inverse_transform(X)
+
+    @available_if(hands_on("get_feature_names_out"))
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns that ``transform`` gives."""
+        check_is_fitted(self)
+        return self.best_estimator_.get_feature_names_out(input_features)
+
+    @available_if(hands_on("set_output"))
+    def set_output(self, *, transform: str | None = None) -> Any:
+        """Set what ``transform`` returns: "pandas", "polars" or "default"; None changes nothing."""
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+            if hasattr(self, "best_estimator_"):
+                self.best_estimator_.set_output(transform=transform)
+        return self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from isthmus._linalg import Array
+from isthmus._validation import warn
 from isthmus.kernels.gram import take
 from isthmus.problems.splits import Split
 from isthmus.regression.crossval import PathScores, path_scores
@@ -142,12 +142,11 @@ def _joined(found: list[Any], error: Exception | None, grid: Grid) -> PathScores
     if error is not None:
         if not good or grid.keep_squares:  # a pooled error needs all rows
             raise error
-        warnings.warn(
+        warn(
             f"{len(found) - len(good)} of {len(found)} folds failed and have the score "
             f"{grid.error_score} for all candidates; error_score='raise' raises the first error, "
             f"{type(error).__name__}: {error}",
             FitFailedWarning,
-            stacklevel=4,
         )
     shape = (len(grid.alphas), len(grid.ranks), 1)
     scores = {

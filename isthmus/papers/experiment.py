@@ -81,6 +81,10 @@ class Result:
         Strips of small pictures for the page.
     digits : int
         Digits after the point.
+    seconds : float
+        Time of the run.
+    error : str
+        Why it failed; then there is nothing else.
     """
 
     data: str
@@ -92,6 +96,7 @@ class Result:
     pictures: list[tuple[str, list[tuple[str, list[str]]]]] = field(default_factory=list)
     digits: int = 2
     seconds: float = 0.0
+    error: str = ""
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return header and cells; a published column stands beside a measured one if there is any."""

@@ -10,13 +10,15 @@ from isthmus.reports.page import Section, render
 
 
 def summarise(found: Sequence[tuple[Experiment, Result]]) -> str:
-    """Return one sentence on how many published orderings hold."""
+    """Return how many published orderings hold, and how many experiments failed."""
     claims = [claim for _, result in found for claim in result.claims]
     kept = [claim for claim in claims if claim.expected]
     others = [claim for claim in claims if not claim.expected]
+    failed = sum(bool(result.error) for _, result in found)
+    told = f" {failed} of {len(found)} experiments failed." if failed else ""
     return (
         f"{sum(claim.holds for claim in kept)} of {len(kept)} orderings that should hold do; of "
-        f"{len(others)} known not to carry over, {sum(claim.holds for claim in others)} hold here."
+        f"{len(others)} known not to carry over, {sum(claim.holds for claim in others)} hold here.{told}"
     )
 
 
@@ -43,7 +45,9 @@ def render_page(found: Sequence[tuple[Experiment, Result]], *, quick: bool = Fal
                     experiment.name,
                     experiment.paper,
                     experiment.place,
-                    f"{sum(c.holds for c in result.claims)} of {len(result.claims)}",
+                    f"failed: {result.error}"
+                    if result.error
+                    else f"{sum(c.holds for c in result.claims)} of {len(result.claims)}",
                     f"{result.seconds:.1f}",
                 ]
                 for experiment, result in found
@@ -51,6 +55,8 @@ def render_page(found: Sequence[tuple[Experiment, Result]], *, quick: bool = Fal
         )
     )
     for experiment, result in found:
+        if result.error:
+            continue
         header, rows = result.table()
         sections.append(
             Section(

@@ -18,13 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import ROUNDING, Array
-from isthmus._validation import check_array, check_count
-from isthmus.kernels.gram import take
+from isthmus._validation import BaseEstimator, check_array, check_count
+from isthmus.kernels.gram import owned, take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.targets import Targets
 
@@ -84,8 +83,8 @@ class Preimage(BaseEstimator, ABC):
             raise ValueError(
                 f"objects and coordinates differ in length: {len(objects)} and {len(coordinates)}."
             )
-        self.objects_ = objects
-        self.coordinates_ = coordinates
+        self.objects_ = owned(objects)
+        self.coordinates_ = coordinates.copy()
         residual = getattr(embedding, "residual_", None)
         if embedding is None:
             residual = np.zeros(len(coordinates))

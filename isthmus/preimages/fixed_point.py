@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
-from isthmus._validation import check_array, check_number
+from isthmus._validation import check_array, check_number, warn
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.forms import DistanceForm, DotForm, kernel_form
 from isthmus.preimages.targets import Targets, parts
@@ -113,11 +112,10 @@ class FixedPoint(Preimage):
                 best[hopeless] = neighbours[hopeless]
                 warn_hopeless(int(hopeless.sum()))
         if not settled.all():
-            warnings.warn(
+            warn(
                 f"{(~settled).sum()} of {len(settled)} targets did not converge in "
                 f"max_iter={self.max_iter} iterations: raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return best
 
@@ -220,8 +218,7 @@ def _as_rows(points: Any, name: str, n: int, d: int) -> Array:
 
 def warn_hopeless(n: int) -> None:
     """Say that targets lie on the far side of all fitted points."""
-    warnings.warn(
+    warn(
         f"{n} targets have no positive inner product with any fitted point: the nearest fitted point "
         "is returned for them.",
-        stacklevel=7,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from scipy.optimize import LinearConstraint, linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
+from isthmus._validation import warn
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 from isthmus.preimages.base import Preimage
@@ -135,11 +135,10 @@ class Gradient(Preimage):
             better = other_values < values
             best[better], settled[better] = other[better], other_settled[better]
         if not settled.all():
-            warnings.warn(
+            warn(
                 f"{(~settled).sum()} of {len(targets)} targets did not converge in "
                 f"max_iter={self.max_iter} steps: raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         return np.clip(self._centre + self._unit * best, self.lower_, self.upper_)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
-from isthmus._validation import check_count
+from isthmus._validation import check_count, warn
 from isthmus.kernels.sequences.encoding import Alphabet, Ints
 from isthmus.kernels.sequences.positions import PositionKernel
 from isthmus.preimages.base import RankingPreimage, rank_all
@@ -95,11 +94,10 @@ class PathSearch(RankingPreimage):
             answers.append([self.alphabet_.decode(objects[i]) for i in order])
             losses[t] = np.maximum(values[order], 0.0)
         if unsure:
-            warnings.warn(
+            warn(
                 f"For {unsure} of {len(targets)} targets max_paths == {self.max_paths} was reached before "
                 "the answer was proved optimal: raise it, or use a smaller width.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return answers, losses
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
 from isthmus._solvers.cross_entropy import InversionCodes, cross_entropy, decode_inversions
-from isthmus._validation import check_count, check_option
+from isthmus._validation import check_count, check_option, warn
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
@@ -170,12 +169,10 @@ class SequenceSearch(RankingPreimage):
                 cut_short.append(t)
         if cut_short:
             first = cut_short[0]
-            warnings.warn(
+            warn(
                 f"The local search for {len(cut_short)} of {len(targets)} answers was stopped early: the "
                 f"first is answer {first}, of {len(answers[first][0])} symbols. Its cost grows with the "
                 "fourth power of the size. Use smaller sizes, or method='beam', which has no local search.",
-                UserWarning,
-                stacklevel=5,
             )
         return answers, losses
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus._linalg import EPS, Array, power_of_two, weight_unit
 from isthmus._linalg.eigen import descending_eigh, leading_pairs
 from isthmus._linalg.roots import rows_of_moments
+from isthmus._validation import warn
 from isthmus.problems.frame import Units, output_units
 from isthmus.problems.gaps import GapCovariance, Gaps, MissingModel, Normal
 from isthmus.problems.span import FilledRows, different_rows
@@ -289,11 +289,10 @@ def _iterate(work: _Work, max_iter: int, tol: float) -> tuple[list[float], bool]
         before = change
         work.maximise()
     work.expect()
-    warnings.warn(
+    warn(
         f"missing='em' stopped at max_iter={max_iter} with a relative change of the log-likelihood "
         f"of {change:.1e}, not below tol={tol:g}: raise max_iter or tol.",
         ConvergenceWarning,
-        stacklevel=5,
     )
     return history, False
 
@@ -336,11 +335,9 @@ def _filled_rows(work: _Work, mean: Array, scale: Array, live: NDArray, p: int) 
 
 
 def _warn_of_empty(empty: NDArray) -> None:
-    warnings.warn(
+    warn(
         f"{int(empty.sum())} rows have no observed entry and are left out "
         f"(the first is row {int(empty.argmax())}).",
-        UserWarning,
-        stacklevel=5,
     )
 
 

@@ -6,7 +6,6 @@ output, averaged over the outputs.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import UndefinedMetricWarning
 
 from isthmus._linalg import EPS, Array
+from isthmus._validation import warn
 
 # A constant target that is missed by no more than this many units in the last place is met.
 _MET_ULPS = 64.0
@@ -52,7 +52,7 @@ class TestRows:
         Y = self.in_units
         if len(Y) < 2:
             message = "R^2 score is not well-defined with less than two samples."
-            warnings.warn(message, UndefinedMetricWarning, stacklevel=2)
+            warn(message, UndefinedMetricWarning)
             return np.full(Y.shape[1], np.nan)
         if not self.has_gaps:
             return _variances(Y, self.weights)

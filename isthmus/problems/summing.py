@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_consistent_length
 
 from isthmus._linalg import EPS, Array, row_blocks, two_sum
-from isthmus._validation import check_array, check_weights
+from isthmus._validation import check_array, check_weights, warn
 from isthmus.problems.splits import dense_rows
 
 # Rows in float64 that stay in the cache between being shifted and being multiplied.
@@ -168,8 +167,6 @@ def check_rows(X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, Array 
 def warn_of_digits(what: str, digits: float, remedy: str) -> None:
     """Warn if something has few correct digits left."""
     if digits < _FEW_DIGITS:
-        warnings.warn(
+        warn(
             f"{what}: about {int(digits)} of 16 digits are left; {remedy}.",
-            UserWarning,
-            stacklevel=4,
         )

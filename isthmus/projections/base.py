@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from functools import partial
 from numbers import Integral, Real
@@ -22,6 +21,7 @@ from isthmus._validation import (
     check_enough_samples,
     check_option,
     validate_data,
+    warn,
 )
 from isthmus.features.samples import accepts_sparse, check_no_kernel
 from isthmus.kernels.distinct import deal_by_content
@@ -126,11 +126,9 @@ class Projection(FittedToBlocks, FittedProjection):
         axes = fit.solve(ridge, r)
         self._check_rank(rank_of(axes.eigenvalues), r)
         if fit.rank == fit.n_rows - 1 and outputs.coupling.x_weight < 1.0:
-            warnings.warn(
+            warn(
                 f"alpha == 0 and the inputs have rank {fit.rank} on {fit.n:g} samples, the largest "
                 "possible: the training coordinates fit any y, even noise. Give alpha > 0.",
-                UserWarning,
-                stacklevel=3,
             )
         self._finish(fit, axes, ridge, inputs)
         return fit, inputs, outputs
@@ -264,10 +262,8 @@ class Projection(FittedToBlocks, FittedProjection):
             return
         asked = int(self.n_components if isinstance(self.n_components, Integral) else r)
         if rank < asked:
-            warnings.warn(
+            warn(
                 f"n_components == {asked} is more than the rank {rank}: {rank} components are kept.",
-                UserWarning,
-                stacklevel=4,
             )
 
     def _finish(self, fit: Any, axes: Axes, ridge: Ridge, inputs: KernelSide) -> None:

@@ -2,7 +2,6 @@ r"""Kernel dimension reduction: linear directions by conditional independence, a
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,9 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, column_signs
-from isthmus._validation import check_count, check_enough_samples, check_memory, validate_data
+from isthmus._validation import check_count, check_enough_samples, check_memory, validate_data, warn
 from isthmus.kernels import center_train, median_gamma
 from isthmus.kernels.distinct import deal_by_content
+from isthmus.kernels.resolve import resolve_kernel
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.crossval import mean_score
@@ -151,10 +151,8 @@ class KDR(SupervisedTransformer):
         if self.alpha != "auto" and not (isinstance(self.alpha, Real) and self.alpha > 0):
             raise ValueError(f"alpha == {self.alpha!r}, must be a number > 0 or 'auto'.")
         if r > p:
-            warnings.warn(
+            warn(
                 f"n_components == {r} is more than the {p} inputs: {p} components are kept.",
-                UserWarning,
-                stacklevel=3,
             )
 
     def _solve(self, X: Array, L: Array, w: Array) -> Array:
@@ -174,7 +172,7 @@ class KDR(SupervisedTransformer):
 
     def _gamma(self, X: Array, w: Array) -> float:
         if self.gamma is not None:
-            return float(self.gamma)
+            return float(resolve_kernel("rbf", gamma=self.gamma).gamma)
         weights = None if (w == 1).all() else w
         return median_gamma(X, random_state=seed_of(self.random_state), sample_weight=weights)
 
@@ -301,10 +299,9 @@ def descend(
         if done:
             return B, value, iteration
     if max_iter > 0:
-        warnings.warn(
+        warn(
             f"KDR did not converge in max_iter={max_iter} steps; the criterion is {value:.6g}.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return B, value, max_iter
 

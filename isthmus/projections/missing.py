@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from isthmus._linalg import Array
+from isthmus._validation import warn
 
 MISSING = ("error", "mean", "ridge", "zero")
 # Weight of the ridge on coordinates of unit variance; between 5 and 20 nothing changed.
@@ -51,9 +50,7 @@ def drop_empty(Y: Array) -> Array:
         raise ValueError("y has no observed entry at all.")
     if empty.any():
         columns = ", ".join(map(str, np.flatnonzero(empty)[:10]))
-        warnings.warn(
+        warn(
             f"{int(empty.sum())} outputs have no observed entry and are dropped: columns {columns}.",
-            UserWarning,
-            stacklevel=6,
         )
     return Y[:, ~empty]

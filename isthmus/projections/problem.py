@@ -6,7 +6,6 @@ rows. Centring, traces and everything else that is learned comes from the rows o
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array, column_signs
-from isthmus._validation import check_memory
+from isthmus._validation import check_memory, warn
 from isthmus.kernels.checks import CHEAP_ORDER, check_psd, extreme_eigenvalues
 from isthmus.problems.gram import Centre
 from isthmus.projections.couplings import Coupling
@@ -85,11 +84,9 @@ class Fit(ABC):
         may_tie = alpha == 0 and self.problem.method == "generalised" and self.solver != "krylov"
         axes, rank = self._solve(alpha, None if may_tie else most)
         if rank < self.full_rank:
-            warnings.warn(
+            warn(
                 f"alpha == 0 and the inputs have rank {rank}, less than {self.full_rank}: the "
                 "pseudo-inverse on their range is used. Pass alpha > 0 to avoid fitting noise.",
-                UserWarning,
-                stacklevel=2,
             )
         self.rank = rank if alpha == 0 else None
         if may_tie:

@@ -16,7 +16,7 @@ from isthmus.features import Landmarks
 from isthmus.kernels import Linear, Precomputed, center_train, check_precomputed, gram
 from isthmus.kernels.checks import check_gram_finite, missing_part
 from isthmus.kernels.composite import is_psd
-from isthmus.kernels.gram import length, take
+from isthmus.kernels.gram import length, owned, take
 from isthmus.kernels.resolve import resolve_kernel
 from isthmus.kernels.samples import looks_like_vectors
 from isthmus.kernels.wrappers import is_precomputed
@@ -114,7 +114,7 @@ class KernelSide:
     @property
     def points(self) -> Any:
         """What new samples are compared with; a precomputed kernel has numbers of columns."""
-        return np.arange(self.n) if self.precomputed else self.rows
+        return np.arange(self.n) if self.precomputed else owned(self.rows)
 
 
 class InputFeatures:

@@ -13,7 +13,7 @@ from isthmus.projections.base import KernelProjection, OutputSide, Projection, s
 from isthmus.projections.couplings import SliceMeans
 from isthmus.projections.held_out import VectorJudge
 from isthmus.projections.rows import KernelSide, check_y, output_vectors
-from isthmus.projections.slices import indicators, is_categorical, slice_labels
+from isthmus.projections.slices import indicators, is_categorical, slice_labels, slicing
 
 
 class _Sliced(Projection):
@@ -29,10 +29,11 @@ class _Sliced(Projection):
 
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         y = check_y(y, inputs.n, type(self).__name__)
+        self.slices_ = slicing(y, self.slices, self.n_slices)
         labels = slice_labels(
             y if is_categorical(y) else y.astype(np.float64),
             self.n_slices,
-            self.slices,
+            self.slices_,
             seed_of(self.random_state),
             inputs.weights,
         )
@@ -73,6 +74,8 @@ class SIR(_Sliced):
     slices : {"auto", "classes", "quantiles", "kmeans"}, default="auto"
         "auto": quantiles of a single output, or its values if it has at most ``n_slices`` of them;
         classes if outputs are names; k-means of several outputs, each divided by its standard deviation.
+        Integers with more values than slices count as numbers, with a warning if they repeat: "classes"
+        takes them as labels, whatever ``n_slices`` is, and "quantiles" as numbers without a warning.
     eigenproblem : {"generalised", "inverse"}, default="generalised"
         The problem above, or the eigenvectors of :math:`F^\top G F` times the inverse covariance as
         printed in [KP2008]_, which depends on the units of the inputs.
@@ -105,6 +108,8 @@ class SIR(_Sliced):
         only with folds.
     alpha_, solver_, n_components_, n_slices_, slice_labels_ :
         What was used.
+    slices_ : {"classes", "quantiles", "kmeans"}
+        How the outputs were sliced.
 
     Examples
     --------
@@ -205,7 +210,7 @@ class KernelSIR(_Sliced, KernelProjection):
     ----------
     eigenvalues_, held_out_score_, held_out_scores_, cv_results_ :
         As in :class:`SIR`.
-    alpha_, solver_, n_components_, n_slices_, slice_labels_ :
+    alpha_, solver_, n_components_, n_slices_, slice_labels_, slices_ :
         As in :class:`SIR`.
     points_, dual_coef_, offset_ :
         ``gram(kernel_, X, points_) @ dual_coef_ + offset_`` are the coordinates.

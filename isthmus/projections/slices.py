@@ -10,7 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_scalar
 
 from isthmus._linalg import spreads
-from isthmus._validation import check_option
+from isthmus._validation import check_option, warn
 from isthmus.kernels.distinct import content_places
 
 _WHOLE = 1e-9  # by which a share may miss a whole number of slices through rounding
@@ -20,6 +20,28 @@ SLICINGS = ("auto", "classes", "quantiles", "kmeans")
 def is_categorical(y: NDArray) -> bool:
     """Whether outputs are names rather than numbers."""
     return y.dtype.kind in "OSUTb"
+
+
+def slicing(y: NDArray, slices: str, n_slices: int) -> str:
+    """How outputs are sliced; whole numbers that repeat may be labels, which nobody but the user knows."""
+    check_option("slices", slices, SLICINGS)
+    check_scalar(n_slices, "n_slices", int, min_val=2)
+    if slices != "auto":
+        return slices
+    if is_categorical(y):
+        return "classes"
+    if y.ndim == 2 and y.shape[1] > 1:
+        return "kmeans"
+    n_values = len(np.unique(y))
+    if n_values <= n_slices:
+        return "classes"
+    if y.dtype.kind in "iu" and 2 * n_values <= len(y):
+        warn(
+            f"y has {n_values} different integers, more than n_slices == {n_slices}: they are taken as "
+            "numbers and sliced at quantiles. slices='classes' takes them as labels, slices='quantiles' "
+            "as numbers without this warning."
+        )
+    return "quantiles"
 
 
 def slice_labels(
@@ -35,12 +57,9 @@ def slice_labels(
     slices. Names: classes. Several outputs: k-means on outputs divided by their deviations, clusters
     without rows dropped. Slices have equal weights, as far as equal values allow.
     """
-    check_option("slices", slices, SLICINGS)
-    check_scalar(n_slices, "n_slices", int, min_val=2)
     y = np.asarray(y)
+    slices = slicing(y, slices, n_slices)
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-    if slices == "auto":
-        slices = "classes" if is_categorical(y) else "kmeans" if y.ndim == 2 else "quantiles"
     if slices == "classes":
         # Names of Python objects have no order as rows: columns are numbered first.
         codes = [np.unique(c, return_inverse=True)[1] for c in y.reshape(len(y), -1).T]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from isthmus._validation import (
     check_option,
     check_weights,
     validate_data,
+    warn,
 )
 from isthmus.problems import (
     Folds,
@@ -204,7 +205,8 @@ class LatentRegression(FittedMap, ABC):
             raise ValueError(
                 f"y has {Y.shape[1]} targets, but the blocks before had {self.moments_.xy.shape[1]}."
             )
-        self._before_block(rows.shape[0])  # nothing is forgotten for a block that is refused
+        self.moments_ = copy(self.moments_)  # changed in place; those before may be put back
+        self._before_block(rows.shape[0])
         self.moments_._take(rows, Y, weights)
         self.n_iter_ = 1
         self._fit_moments(self.moments_, n_components)
@@ -303,7 +305,7 @@ class LatentRegression(FittedMap, ABC):
         if form.is_dual or form.basis is not None:
             factors.lift(form.to_features)
         if factors.warning:
-            warnings.warn(factors.warning, UserWarning, stacklevel=3)
+            warn(factors.warning)
         turn = None if self._turn is None else self._turn(factors)
         if turn is not None:
             factors.turn(*turn)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from isthmus._validation import KeptInterrupt
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # before scikit-learn 1.9: set_callbacks does not exist, and nothing is called
@@ -27,6 +29,8 @@ def begin_fit(estimator: Any, X: Any, y: Any) -> Any:
 def end_fit(estimator: Any, context: Any, X: Any, y: Any) -> None:
     if context is not None:
         context.call_on_fit_task_end(estimator=estimator, X=X, y=y)
+    if estimator._interrupted:  # the last complete step is kept
+        raise KeptInterrupt
 
 
 def step_hook(estimator: Any, context: Any) -> Callable[[Any], bool] | None:

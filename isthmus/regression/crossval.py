@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
 from isthmus._linalg import EPS, Array, column_scales, power_of_two, weight_unit
-from isthmus._validation import N_FOLDS, allow_far_rows
+from isthmus._validation import N_FOLDS, allow_far_rows, warn
 from isthmus.kernels.distinct import deal_by_content
 from isthmus.problems import CheckedRows, Form, MomentForm, Moments, Split
 from isthmus.problems.frame import output_units, ridge_in_units, scales_x
@@ -258,11 +258,9 @@ def relative_alphas(norm: float, x_unit: float = 1.0) -> list[float]:
     largest = sys.float_info.max
     alphas = [min(float(norm * a) * x_unit * x_unit, largest) for a in _RELATIVE_ALPHAS]
     if x_unit != 1.0 and norm > 0 and (alphas[1] == 0.0 or alphas[-1] == largest):
-        warnings.warn(
+        warn(
             f"X has entries of about {x_unit:.0e}: ridge weights in units of their squares are out of the "
             "range of float64, so that not all of them are tried. Divide X by a constant.",
-            UserWarning,
-            stacklevel=4,
         )
     return alphas
 

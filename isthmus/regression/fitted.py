@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     MultiOutputMixin,
     RegressorMixin,
@@ -17,7 +16,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
-from isthmus._validation import allow_far_rows, check_array, validate_data
+from isthmus._validation import BaseEstimator, allow_far_rows, check_array, validate_data
 from isthmus.problems.streams.blockwise import FittedToBlocks, by_blocks, maps_blocks, score_source
 from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.far_rows import warn_if_far

@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-)
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from isthmus._validation import refuse_dask
+from isthmus._validation import BaseEstimator, inner_router, refuse_dask, routed_to_inner
 
 
 class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -85,13 +82,8 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"y has {len(self.classes_)} class ({self.classes_}), at least 2 are needed."
             )
         indicators = np.eye(len(self.classes_))[codes]
-        self.estimator_ = clone(self.estimator)
-        if sample_weight is None:
-            self.estimator_.fit(X, indicators, **params)
-        elif has_fit_parameter(self.estimator_, "sample_weight"):
-            self.estimator_.fit(X, indicators, sample_weight=sample_weight, **params)
-        else:
-            raise TypeError(f"{type(self.estimator).__name__} takes no sample_weight.")
+        given = routed_to_inner(self, "fit", sample_weight=sample_weight, **params)
+        self.estimator_ = clone(self.estimator).fit(X, indicators, **given)
         self.n_features_in_ = self.estimator_.n_features_in_
         if hasattr(self.estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.estimator_.feature_names_in_
@@ -133,6 +125,10 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         scores = self.decision_function(X)
         codes = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes.astype(int)]
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return where metadata go: to the fit of the regressor."""
+        return inner_router(self, "fit")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_enough_samples, validate_data
+from isthmus._validation import BaseEstimator, check_enough_samples, validate_data
 
 
 class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):

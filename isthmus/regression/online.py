@@ -219,6 +219,7 @@ def _step_of_loss(
         scale=scale,
         coarse=True,
     )
+    result.raise_interrupt()
     if block.pull == 0.0:
         A_new, V_new = last
     objective = problem.objective(A_new, V_new, b)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import EPS, Array, leading_eigenvector
+from isthmus._linalg import EPS, ROUNDING, Array, leading_eigenvector
 from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
 from isthmus.problems.moments import MomentScores
 from isthmus.problems.paths import FoldPath
@@ -172,9 +172,9 @@ class PLS(LatentRegression):
             factors.turn(np.diag(1.0 / lengths), np.diag(lengths))
         found, wanted = factors.y_loadings.shape[1], n_components or 0
         if found < wanted:
+            why = _why_no_more(form, factors)
             factors.warning = (
-                f"n_components == {wanted}, but only {found} components exist: the rest of X has no "
-                f"covariance with y. Kept {found}."
+                f"n_components == {wanted}, but only {found} components exist: {why}. Kept {found}."
             )
         return form, factors
 
@@ -202,6 +202,20 @@ class PLS(LatentRegression):
             loadings = path.y_loadings[b].T * stack.y_scale[b][:, None]
             T = stack.coordinates(b) @ path.rotations[b].T
             yield i, [FoldPath(T, loadings, stack.y_mean[b])]
+
+
+def _why_no_more(form: Form, factors: Factors) -> str:
+    """What of X is exhausted by the components that were found."""
+    found, n, p = factors.y_loadings.shape[1], form.frame.n_samples, len(form.frame.x_scale)
+    if found == p:
+        return f"X has {p} column{'s' * (p > 1)}"
+    if found == n - 1:
+        return f"{n} rows minus their mean have no more than {n - 1} directions"
+    along = factors.along_scores
+    explained = np.trace(form.inner(along / factors.gram.diagonal(), along))
+    if explained >= (1.0 - ROUNDING) * form.x_squares.sum():
+        return f"X has rank {found}"
+    return "the rest of X has no covariance with y"
 
 
 def row_pls(form: RowForm, n_components: int, tol: float, simpls: bool) -> Factors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ class ProximalRegression(RankConstrained):
             raise ValueError(
                 f"y has {Y.shape[1]} targets, but the blocks before had {len(self._proximal.V)}."
             )
+        self._proximal = copy(self._proximal)  # changed in place; the one before may be put back
         self.n_iter_, self.objective_ = proximal_step(
             self._proximal,
             np.asarray(rows, dtype=np.float64),

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MetaEstimatorMixin, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import allow_far_rows, check_array, check_flag, check_number
+from isthmus._validation import BaseEstimator, allow_far_rows, check_array, check_flag, check_number
 
 
 class SlopeBias(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):

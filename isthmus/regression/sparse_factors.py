@@ -16,6 +16,7 @@ from isthmus._validation import (
     check_number,
     check_option,
     check_rank,
+    warn,
 )
 from isthmus.problems import RowForm
 from isthmus.regression.linear import LinearRegressor
@@ -137,11 +138,10 @@ class SparseFactors(LinearRegressor):
         factors, gaps = self._path(np.asfortranarray(form.X), form.Y, rank)
         self.gap_path_ = np.array(gaps)
         if max(gaps) > self.tol:
-            warnings.warn(
+            warn(
                 f"the duality gap is {max(gaps):.1e} after max_iter={self.max_iter} sweeps, above "
                 f"tol={self.tol:.1e}: raise max_iter, penalty or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         path = np.array([(B / frame.x_scale[:, None] * frame.y_scale).T for B in factors])
         self.coef_path_ = path[:, 0] if y_is_1d else path

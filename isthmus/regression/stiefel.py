@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from isthmus._linalg import Array
 from isthmus._linalg.graded import graded_svd
 from isthmus._solvers import Reason
-from isthmus._validation import check_flag, check_number, check_option, check_verbose
+from isthmus._validation import check_flag, check_number, check_option, check_verbose, warn
 from isthmus.losses import Squared
 from isthmus.losses.registry import get_loss
 from isthmus.problems.frame import ridge_in_units, scales_x
@@ -242,8 +241,6 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         finally:
             del self._last_coef, self._step_hook
         end_fit(self, context, X, y)
-        if self._interrupted:  # the last complete step is kept
-            raise KeyboardInterrupt
         return self
 
     def _fit_rows(
@@ -283,7 +280,7 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         if not result.converged and not self._interrupted:
             reached = f"max_iter={self.max_iter}, certificate of the end {result.certificate:.1e}"
             told = f"{result.reason} ({reached}): raise max_iter or tol."
-            warnings.warn(told, ConvergenceWarning, stacklevel=5)
+            warn(told, ConvergenceWarning)
 
     def _turn(self, factors: Factors) -> tuple[Array, Array] | None:
         """From the nested basis to the singular vectors of the map."""

@@ -18,9 +18,9 @@ def some(names: Iterable[str], most: int = 8) -> str:
     return f"{listed}, ... ({len(names)} in all)"
 
 
-def need(package: str, what: str) -> TableError:
-    """Say which package a kind of file needs."""
-    return TableError(f"{what} need {package}: pip install {package}.")
+def need(package: str, what: str, extra: str) -> TableError:
+    """Say which package a kind of file needs, and which extra has it."""
+    return TableError(f"{what} need {package}: pip install 'isthmus[{extra}]'.")
 
 
 def shorten(cell: str) -> str:

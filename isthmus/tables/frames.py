@@ -63,7 +63,7 @@ def _open(source: Source) -> tuple[list[str], Iterator[list[Any]], int | None]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise need("pyarrow", "Parquet and Feather files") from error
+        raise need("pyarrow", "Parquet and Feather files", "parquet") from error
     file = source.seekable()
     if source.format == "parquet":
         opened = pq.ParquetFile(file)

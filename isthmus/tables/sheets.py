@@ -57,7 +57,7 @@ def _open(source: Source) -> tuple[Iterator[tuple[int, list[str]]], str]:
     try:
         import python_calamine as calamine
     except ImportError as error:
-        raise need("python-calamine", "spreadsheets") from error
+        raise need("python-calamine", "spreadsheets", "tables") from error
     file = source.seekable()
     try:
         book = calamine.CalamineWorkbook.from_filelike(file)

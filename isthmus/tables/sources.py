@@ -211,5 +211,5 @@ def _unpack(packed: str, stream: Any) -> Any:
     try:
         import pyarrow as pa
     except ImportError as error:
-        raise need("pyarrow", "zstd files") from error
+        raise need("pyarrow", "zstd files", "parquet") from error
     return pa.CompressedInputStream(pa.PythonFile(buffered, mode="r"), packed)

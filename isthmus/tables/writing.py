@@ -137,7 +137,7 @@ class Writer:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError as error:
-            raise need("pyarrow", "Parquet and Feather files") from error
+            raise need("pyarrow", "Parquet and Feather files", "parquet") from error
         fields = [] if self._id_name is None else [(self._id_name, pa.string())]
         fields += [(name, pa.float64()) for name in self._names]
         self._schema = pa.schema([*fields, *((name, pa.string()) for name in self._text_names)])

@@ -549,7 +549,7 @@ def test_demo(run_process, tmp_path):
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     errors = {row["method"]: row["test_error"] for row in told["methods"]}
-    assert len(errors) == 8 and max(list(errors.values())[2:]) < 3.0 < errors["mean picture"]
+    assert len(errors) == 9 and max(list(errors.values())[2:]) < 3.0 < errors["mean picture"]
     assert errors["kernel ridge regression"] < errors["ridge regression"]
     # The best choice is a method of this library, and the demonstration says against what.
     best = min(errors, key=errors.get)
@@ -560,6 +560,16 @@ def test_demo(run_process, tmp_path):
         f"The best is {best}: an error of {errors[best]:.2f} per pixel, "
     )
     assert "less than KernelRidge of scikit-learn" in told["verdict"]
+    # What is said of rank is what is measured: it buys few coordinates, not accuracy.
+    ratio = errors["reduced rank regression"] / errors["ridge regression"]
+    assert errors["DependencyRegressor"] < 2.5 < errors["ridge regression"] and ratio > 1
+    told_of_rank = f"outputs: {100 * (ratio - 1):.0f} % more error than ridge regression."
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    printed = r"\((\S+); ridge (\S+), `KernelRidge` of scikit-learn (\S+)\); .* has (\S+)\."
+    shown = [float(number) for number in re.search(printed, readme).groups()]
+    names = ["reduced rank regression", "ridge regression", "KernelRidge of scikit-learn"]
+    assert shown == pytest.approx([errors[k] for k in (*names, "DependencyRegressor")], abs=0.03)
+    assert re.search(r"keeps \d+ coordinates of 64 " + told_of_rank, told["verdict"])
     page = (tmp_path / "isthmus-demo.html").read_text("utf-8")
     for heading in ("Restored digits", "Rank curves", "Output basis", "Residuals"):
         assert heading in page

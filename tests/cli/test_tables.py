@@ -384,10 +384,11 @@ def test_without_extras_the_core_reads_text(model, run, tmp_path):
     assert_allclose(
         np.array(a)[:, 1:4].astype(float), np.array(b)[:, 1:4].astype(float), rtol=1e-12
     )
-    for name, package in (
-        ("x.xlsx", "python-calamine"),
-        ("x.parquet", "pyarrow"),
-        ("x.csv.zst", "pyarrow"),
+    for name, package, extra in (
+        ("x.xlsx", "python-calamine", "tables"),
+        ("x.parquet", "pyarrow", "parquet"),
+        ("x.csv.zst", "pyarrow", "parquet"),
     ):
         done = call("inspect", name)
-        assert done.returncode == 1 and f"pip install {package}" in done.stderr, done.stderr
+        told = f"need {package}: pip install 'isthmus[{extra}]'."
+        assert done.returncode == 1 and told in done.stderr, done.stderr

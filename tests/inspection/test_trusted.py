@@ -156,7 +156,7 @@ def test_weights_reach_the_estimator_and_rows_of_weight_zero_do_not_count(rng):
         assert_array_equal(model.residual_quantiles_, other.residual_quantiles_)
     want = PLS(3).fit(X, Y, sample_weight=weights).predict(X)
     assert_allclose(Trusted(PLS(3), cv=3).fit(X, Y, weights).predict_rows(X), want, rtol=1e-12)
-    with pytest.raises(ValueError, match="MultiblockPLS takes no sample_weight"):
+    with pytest.raises(TypeError, match="MultiblockPLS takes no sample_weight"):
         Trusted(MultiblockPLS(HALVES)).fit(X, Y, sample_weight=weights)
 
 

@@ -8,9 +8,10 @@ import re
 import numpy as np
 import pytest
 
+from isthmus.applications.imitation.extras import find_renderer
 from isthmus.cli import main
 from isthmus.papers import sources
-from isthmus.papers.experiment import Claim, Result, Row, ordering_claim
+from isthmus.papers.experiment import Claim, Experiment, Result, Row, ordering_claim
 from isthmus.papers.page import render_page
 from isthmus.papers.registry import EXPERIMENTS, PAPERS
 from isthmus.papers.riemannian_pls import classify_pictures
@@ -52,6 +53,11 @@ def test_reproducible_orderings_hold(name, seed, without_data):
     missing = EXPERIMENTS[name].missing()
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
+    if "cv2" in EXPERIMENTS[name].needs:
+        try:
+            find_renderer()
+        except ImportError as error:
+            pytest.skip(str(error))
     result = EXPERIMENTS[name].run(seed, quick=True)
     # Clocks are left to `isthmus reproduce`: a busy machine would decide here.
     claims = [claim for claim in result.claims if claim.expected and not claim.is_timed]
@@ -136,3 +142,33 @@ def test_the_command(tmp_path, monkeypatch, capsys, without_data):
     assert "--list" in capsys.readouterr().err
     assert main(["reproduce", "nothing"]) == 1
     assert "no experiment nothing" in capsys.readouterr().err
+
+
+def test_what_has_ended_is_kept(tmp_path, monkeypatch, capsys, without_data):
+    """One experiment fails: a line of the table. One is interrupted: those before it are in the page."""
+    monkeypatch.chdir(tmp_path)
+    names = ["thesis-linear-machine", "thesis-kappa", "thesis-descent", "thesis-outliers"]
+    done = EXPERIMENTS[names[0]].run(0, True)
+
+    def run(experiment, seed, quick):
+        if experiment.name == names[1]:
+            raise ZeroDivisionError("by <zero>")
+        if experiment.name == names[3] and interrupted:
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(Experiment, "run", run)
+    interrupted = False
+    assert main(["reproduce", *names, "-o", "page.html", "--json"]) == 1
+    said = capsys.readouterr()
+    errors = [experiment["error"] for experiment in json.loads(said.out)["experiments"]]
+    assert errors == [None, "ZeroDivisionError: by <zero>.", None, None]
+    assert "1 of 4 experiments failed. thesis-kappa: ZeroDivisionError: by <zero>." in said.err
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.count("failed: ZeroDivisionError: by &lt;zero&gt;") == 1
+    assert page.count("1 of 4 experiments failed") == 1 and page.count(done.data) == 3
+    interrupted = True
+    (tmp_path / "page.html").unlink()
+    assert main(["reproduce", *names, "-o", "page.html"]) == 130
+    assert (tmp_path / "page.html").read_text("utf-8").count(done.data) == 2
+    assert os.listdir(tmp_path) == ["page.html"]

@@ -2,9 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus.datasets import make_low_rank_regression
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not converged")
+@parametrize_with_checks([MetropolisedGibbsRegression(1, n_chains=2, n_warmup=30, n_draws=60)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize(

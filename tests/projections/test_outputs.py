@@ -51,6 +51,31 @@ def test_slices():
         slice_labels(y, 1)
 
 
+@pytest.mark.parametrize("kind", [SIR, KernelSIR])
+@pytest.mark.parametrize("n_labels", [3, 40])
+def test_labels_as_integers_and_as_names(kind, n_labels):
+    rng = np.random.default_rng(n_labels)
+    means = rng.normal(size=(n_labels, 2)) @ rng.normal(size=(2, 6))  # in a plane, in no order
+    y = np.repeat(np.arange(n_labels), 600 // n_labels)
+    X = means[y] + 0.1 * rng.normal(size=(len(y), 6))
+    names = np.array([f"label {label}" for label in y])
+    expected = kind(2, random_state=0).fit(X, names)
+    assert expected.slices_ == "classes" and expected.n_slices_ == n_labels
+    if n_labels > 10:
+        with pytest.warns(
+            UserWarning, match="40 different integers, more than n_slices == 10: .*classes"
+        ):
+            model = kind(2, random_state=0).fit(X, y)
+        assert model.slices_ == "quantiles" and model.n_slices_ == 10
+        kind(2, slices="quantiles").fit(X, y)  # asked for: no warning
+        kind(2).fit(X, np.arange(len(y)))  # numbers that do not repeat are no labels
+        kind(2).fit(X, y.astype(float))
+    model = kind(2, slices="auto" if n_labels < 10 else "classes", random_state=0).fit(X, y)
+    assert model.slices_ == "classes"
+    found, wanted = model.transform(X), expected.transform(X)
+    assert_allclose(np.abs(found), np.abs(wanted), atol=1e-6 * np.abs(wanted).max())
+
+
 def test_names_are_classes(curves):
     X, y, _ = curves
     names = np.where(y > 1, "high", np.where(y > -1, "middle", "low"))
@@ -439,7 +464,7 @@ def test_indefinite_output_kernels(make, curves):
 @pytest.mark.parametrize("make", WITH_KERNELS)
 @pytest.mark.parametrize(
     "kernel_y",
-    [Metric("sigmoid", {"gamma": -0.1, "coef0": 0.0}), lambda a, b: -float(np.dot(a, b))],
+    [Metric("sigmoid", {"gamma": 1.0, "coef0": -3.0}), lambda a, b: -float(np.dot(a, b))],
     ids=["metric", "function"],
 )
 def test_indefinite_kernels_of_outputs(make, kernel_y, curves):

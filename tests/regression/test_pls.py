@@ -164,6 +164,35 @@ def test_no_more_components_than_there_are(algorithm):
     assert_allclose(model.predict(X), LinearRegression().fit(X, Y).predict(X), atol=1e-9)
 
 
+@pytest.mark.parametrize("algorithm", ["nipals", "simpls", "kernel"])
+@pytest.mark.parametrize("big", [1, 60], ids=["small", "moments or Gram"])
+@pytest.mark.parametrize(
+    ("shape", "rank", "related", "found", "why"),
+    [
+        ((40, 5), 5, 5, 5, "X has 5 columns"),
+        ((6, 20), 20, 20, 5, "6 rows minus their mean have no more than 5 directions"),
+        ((6, 5), 5, 5, 5, "X has 5 columns"),
+        ((40, 9), 3, 3, 3, "X has rank 3"),
+        ((40, 9), 9, 2, 2, "the rest of X has no covariance with y"),
+    ],
+)
+def test_why_there_are_no_more_components(shape, rank, related, found, why, big, algorithm):
+    n, p = shape
+    # More rows of a tall table, or columns of a wide one, that leave its rank and the reason as they are.
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, p))
+    Y = rng.normal(size=(n, 2))
+    if related < rank:  # centred columns of equal length: y is of the first alone
+        X = np.linalg.qr(X - X.mean(axis=0))[0]
+        Y = X[:, :related] @ rng.normal(size=(related, 2))
+    if p < n:
+        X, Y = np.tile(X, (big, 1)), np.tile(Y, (big, 1))
+    elif rank == p:
+        X = np.tile(X, (1, big))
+    with pytest.warns(UserWarning, match=f"only {found} components exist: {why}. Kept {found}."):
+        PLS(30, algorithm=algorithm, scale=related == rank).fit(X, Y)
+
+
 # -- which road, and how many digits ----------------------------------------------------------
 
 

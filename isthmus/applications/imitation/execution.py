@@ -134,7 +134,7 @@ def follow(
     alpha : float, default=0.1
         Weight of staying near the last posture.
     solver : {"slsqp", "trust_qp", "gauss_newton"}, default="slsqp"
-        SLSQP needs SciPy alone; ``trust_qp`` (quadprog) finds the same minima; ``gauss_newton`` is for
+        SLSQP needs SciPy alone; ``trust_qp`` (daqp) finds the same minima; ``gauss_newton`` is for
         smooth and easy tasks. For streams see :meth:`Retargeter.step`.
     tol : float, default=1e-6
         Greatest distance of the tip from its target, in metres.

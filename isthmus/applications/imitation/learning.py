@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._validation import BaseEstimator
 from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.checks import check_joints, check_non_negative
 from isthmus.applications.imitation.pictures import Histograms, PictureFeatures, SoftMaps, View

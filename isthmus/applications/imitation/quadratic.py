@@ -13,16 +13,18 @@ Array = NDArray[np.float64]
 _SLACK = 20.0  # price of a metre of slack, in l1
 # Keeps the Hessian positive definite, which the solver of the quadratic programme needs.
 _EPS = 1e-8
+_EQUAL = 5  # a constraint that holds with equality, for daqp
+_TOLERANCES = {"primal_tol": 1e-12, "dual_tol": 1e-12}
 
 
 class TrustQP:
     """Sequential quadratic programming in a box, with slack on the tip and an l1 merit.
 
-    Hessian of Gauss and Newton, one call of quadprog an iteration.
+    Hessian of Gauss and Newton, one call of daqp an iteration.
     """
 
     def __init__(self, problem: FollowProblem, max_iter: int = 100):
-        self.quadprog = need("quadprog")
+        self.daqp = need("daqp")
         self.problem, self.max_iter = problem, max_iter
 
     def __call__(self, start: Array) -> Array:
@@ -45,15 +47,17 @@ class TrustQP:
                     break
         return self._polished(q)
 
-    def _programme(self, G: Array, a: Array, C: Array, b: Array) -> Array:
-        """One quadratic programme; near a normal that is undefined its matrix needs a heavier diagonal."""
-        size = float(np.trace(G))
+    def _programme(self, H: Array, g: Array, A: Array, b: Array, bounds: Array) -> Array:
+        """Minimise x'Hx/2 + g'x with A x = b within bounds; near an undefined normal H is made heavier."""
+        size = float(np.trace(H))
+        low, high = (np.concatenate([side, b]) for side in bounds)
+        kinds = np.repeat(np.array([0, _EQUAL], dtype=np.intc), [len(H), len(b)])
         for share in (0.0, 1e-12, 1e-9, 1e-6):
-            try:
-                return self.quadprog.solve_qp(G + share * size * np.eye(len(G)), a, C, b, 3)[0]
-            except ValueError:
-                continue
-        return np.zeros(len(G))
+            heavier = H + share * size * np.eye(len(H))
+            x, _, status, _ = self.daqp.solve(heavier, g, A, high, low, kinds, **_TOLERANCES)
+            if status == 1:
+                return x
+        return np.zeros(len(H))
 
     def _polished(self, q: Array) -> Array:
         """Last micrometres of the tip by shortest steps: the merit stalls where the tip's path is bent."""
@@ -79,13 +83,11 @@ class TrustQP:
         G = np.zeros((n + 6, n + 6))
         G[:n, :n] = H
         G[n:, n:] = _EPS * np.eye(6)
-        a = np.concatenate([-g, np.full(6, -_SLACK)])
         low = np.maximum(f.arm.limits[:, 0] - q, -box)
         high = np.minimum(f.arm.limits[:, 1] - q, box)
-        eye = np.eye(n + 6)
-        C = np.concatenate([np.hstack([f.J, np.eye(3), -np.eye(3)]), eye, -eye[:n]]).T
-        b = np.concatenate([miss, low, np.zeros(6), -high])
-        x = self._programme(G, a, C, b)
+        bounds = np.array([[*low, *np.zeros(6)], [*high, *np.full(6, np.inf)]])
+        A = np.hstack([f.J, np.eye(3), -np.eye(3)])
+        x = self._programme(G, np.concatenate([g, np.full(6, _SLACK)]), A, miss, bounds)
         step = np.clip(x[:n], low, high)
         left = float(np.abs(miss - f.J @ step).sum())
         before = _SLACK * float(np.abs(miss).sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
-from isthmus._validation import check_count, check_number
+from isthmus._validation import check_count, check_number, warn
 from isthmus.kernels.graphs import iteration
 from isthmus.kernels.graphs.graph import Graph, as_graphs
 from isthmus.kernels.graphs.packed import Packed, pack
@@ -314,9 +313,8 @@ class _Work:
         """Say once how far the worst of the iterations was from its end."""
         if self.worst is not None:
             change, steps = self.worst
-            warnings.warn(
+            warn(
                 f"The graph kernel did not converge in {steps} steps: the last change was {change:.2g}, "
                 f"tol * stop**2 is {self.kernel.tol * self.kernel.stop**2:.2g}. Raise max_iter or stop.",
                 ConvergenceWarning,
-                stacklevel=5,
             )

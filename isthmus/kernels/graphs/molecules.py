@@ -142,6 +142,6 @@ def _rdkit() -> Any:
     try:
         from rdkit import Chem, rdBase
     except ImportError:
-        raise ImportError("SMILES need RDKit: install isthmus[chem].") from None
+        raise ImportError("SMILES need RDKit: pip install 'isthmus[chem]'.") from None
     Chem.rdBase = rdBase
     return Chem

@@ -12,6 +12,8 @@ from isthmus._linalg import Array
 
 def label_matrix(kernel: Callable[[Any, Any], float], labels: Sequence[Any], name: str) -> Array:
     """Values of a label kernel for all pairs of labels; they must be symmetric and in [0, 1]."""
+    if not callable(kernel):
+        raise TypeError(f"{name} == {kernel!r}, must be a function of two labels.")
     M = np.array([[float(kernel(a, b)) for b in labels] for a in labels])
     bad = ~((M >= 0.0) & (M <= 1.0))
     if bad.any():

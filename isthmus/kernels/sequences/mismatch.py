@@ -54,7 +54,7 @@ class MismatchKernel(StructuredKernel):
 
     def _check(self) -> None:
         check_count("length", self.length)
-        if not 0 <= self.mismatches < self.length:
+        if check_count("mismatches", self.mismatches, 0) >= self.length:
             raise ValueError(
                 f"mismatches == {self.mismatches}, must be >= 0 and < length == {self.length}."
             )

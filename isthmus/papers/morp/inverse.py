@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import GRAM_RANK_TOL, Array
 from isthmus._linalg.eigen import leading_pairs
 from isthmus._validation import (
+    BaseEstimator,
     check_alpha,
     check_count,
     check_enough_samples,
@@ -97,7 +98,7 @@ class InverseMORP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         # psi = sqrt(lambda) a' k with a = K^+ v, for kernel values before balancing.
         values, U = _range(K)
         coef = U @ ((U.T @ v) / values[:, None]) * (factor * np.sqrt(eigenvalues))
-        self.points_: Array = rows
+        self.points_: Array = rows.copy()
         # Columns of coef sum to zero, being in the range of a centred matrix: no other mean is needed.
         self.dual_coef_: Array = coef
         self.offset_: Array = -row_means @ coef

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._geometry import Geometry, Stiefel
 from isthmus._linalg import ROUNDING, Array
 from isthmus._solvers import SolverResult
-from isthmus._validation import check_alpha, check_option, validate_data
+from isthmus._validation import check_alpha, check_option, validate_data, warn
 from isthmus.papers.linear import PaperRegression
 from isthmus.papers.riemannian_pls.conjugate_gradient import conjugate_gradient
 from isthmus.papers.riemannian_pls.generalised import GeneralisedGrassmann, GeneralisedStiefel
@@ -196,19 +195,17 @@ class RiemannianPLS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PaperRegr
         return both.unpack(result.point)[0], result
 
     def _warn(self, result: SolverResult, sigma: Array, c: int) -> None:
+        result.raise_interrupt()
         if not result.converged:
-            warnings.warn(
+            warn(
                 f"The conjugate gradients did not converge: {result.reason}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         elif c < len(sigma) and sigma[c - 1] - sigma[c] <= _TIE * sigma[0]:
-            warnings.warn(
+            warn(
                 f"Singular values {c} and {c + 1} of the fit differ by {sigma[c - 1] - sigma[c]:.1e} "
                 f"only, the first being {sigma[0]:.1e}: the best map of rank {c} is not unique. Which of "
                 "them is found depends on its start, random_state: a ridge, alpha > 0, breaks the tie.",
-                UserWarning,
-                stacklevel=4,
             )
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._geometry import StiefelFlow
 from isthmus._linalg import ROUNDING, Array
-from isthmus._validation import check_alpha
+from isthmus._validation import check_alpha, warn
 from isthmus.losses import Absolute, Loss, Squared
 from isthmus.losses.registry import get_loss
 from isthmus.losses.residual import ResidualLoss
@@ -137,10 +136,9 @@ class GeodesicStiefelRegression(PaperRegression):
             self.n_iter_ += n_iter
             converged &= ended
         if not converged:
-            warnings.warn(
+            warn(
                 f"max_iter={self.max_iter} is reached: raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self.objective_ = problem.objective(point.left, point.V, point.b)
         coef = (point.V @ (g[:, None] * point.left).T) @ basis

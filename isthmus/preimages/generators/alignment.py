@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_consistent_length
 
 from isthmus._linalg import BLOCK, Array
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, plain
@@ -120,6 +121,7 @@ def cut(X: Sequence[Any], Y: Sequence[Any], max_chunk: int | str) -> list[Chunks
     "auto" is then 1; asked for longer chunks, equal lengths are aligned like others. None is a row
     without an alignment. Tokens compare and print as Python's own.
     """
+    check_consistent_length(X, Y)
     equal = all(len(a) == len(b) for a, b in zip(X, Y))
     if equal and max_chunk in ("auto", 1):
         return [[(plain(token),) for token in b] for b in Y]

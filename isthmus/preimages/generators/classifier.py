@@ -7,12 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._solvers.paths import best_paths
-from isthmus._validation import check_option
+from isthmus._validation import BaseEstimator, check_option
 from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, plain
 from isthmus.kernels.sequences.vectors import are_vectors
 from isthmus.preimages.generators.alignment import cut

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import check_number, check_option
+from isthmus._validation import BaseEstimator, check_number, check_option, warn
 from isthmus.kernels.graphs.graph import Graph, as_graph, edge_marks
 from isthmus.preimages.generators.generator import Generator
 from isthmus.preimages.generators.order import identity
@@ -198,11 +196,9 @@ class MoleculeLibrary(Generator, BaseEstimator):
                 ([self.molecules_[i] for i in rows], np.full(len(rows), -np.log(len(rows))))
             )
         if n_lost:
-            warnings.warn(
+            warn(
                 f"{n_lost} of {len(found)} inputs have no molecule of their {self.by} in the library: the "
                 "nearest in mass is proposed.",
-                UserWarning,
-                stacklevel=2,
             )
         return found
 

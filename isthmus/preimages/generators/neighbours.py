@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import TIE, Array
+from isthmus._validation import BaseEstimator
 from isthmus.kernels import SequenceKernel, gram
-from isthmus.kernels.gram import take
+from isthmus.kernels.gram import owned, take
 from isthmus.kernels.sequences.encoding import Alphabet, plain
 from isthmus.preimages.generators.generator import Generator, merge
 from isthmus.preimages.generators.order import first_of_each
@@ -36,7 +36,7 @@ class Dictionary(Generator, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Dictionary:
         """Take the objects, or else the outputs ``y``; ``X`` is not used."""
-        given = list(y if self.objects is None else self.objects)
+        given = owned(list(y if self.objects is None else self.objects))
         if not given:
             raise ValueError("objects is empty: name at least one candidate.")
         self.objects_ = given
@@ -76,7 +76,8 @@ class NeighbourAnswers(Generator, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> NeighbourAnswers:
         """Keep the pairs of inputs ``X`` and outputs ``y``."""
-        self.X_, self.y_ = X, list(y)
+        check_consistent_length(X, y)
+        self.X_, self.y_ = owned(X), owned(y)
         self.kernel_ = SequenceKernel(0.3, normalise=True) if self.kernel is None else self.kernel
         self._sequences = all(isinstance(z, (str, list, tuple)) for z in self.y_)
         self._alphabet = Alphabet(self.y_) if self._sequences else None

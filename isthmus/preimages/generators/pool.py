@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._validation import BaseEstimator
 from isthmus.preimages.generators.classifier import AlignedClassifier
 from isthmus.preimages.generators.generator import Generator
 from isthmus.preimages.generators.joint import JointNgrams

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
 from isthmus._solvers.chains import bulk_ess, split_rhat, tail_ess
+from isthmus._validation import warn
 from isthmus.regression.bayesian.draws import ChainDraws, Start
 from isthmus.regression.bayesian.gibbs import gibbs_chain
 from isthmus.regression.bayesian.half_normal import IndependentFactorPosterior
@@ -133,11 +133,10 @@ class ChainReport:
     def warn(self) -> None:
         """Warn with figures if something is wrong."""
         if self.complaints:
-            warnings.warn(
+            warn(
                 f"The chains have not converged: {'; '.join(self.complaints)}. Raise n_draws and n_warmup, "
                 "lower n_components, or lower prior_variance.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
 

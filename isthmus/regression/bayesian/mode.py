@@ -135,7 +135,8 @@ def _descend(problem: Problem, likelihood: Likelihood, prior: Prior, start: Star
         g = 1.0 / np.sqrt(problem.squares + max(alpha / curvature, 1e-12 * problem.squares.max()))
         penalty = Penalty(alpha)
         task = kind(problem.rows * g, g, problem.Y, problem.row_weights, loss, penalty, shares)
-        (A, D, b), _ = descend_factors(task, (A / g[:, None], D, b), **_OPTIONS)
+        (A, D, b), result = descend_factors(task, (A / g[:, None], D, b), **_OPTIONS)
+        result.raise_interrupt()
         A = g[:, None] * A
         if likelihood.has_scale:
             residual = problem.Y - problem.rows @ A @ D.T - b

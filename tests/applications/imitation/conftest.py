@@ -1,12 +1,7 @@
 """One lesson for all tests that need a taught imitator; skipped where nothing can be rendered."""
 
-import os
-
 import numpy as np
 import pytest
-
-# MuJoCo reads it once, when it is imported, and some tests import it before the package does.
-os.environ.setdefault("MUJOCO_GL", "osmesa")
 
 from isthmus.applications.imitation import make_clip, pa10
 

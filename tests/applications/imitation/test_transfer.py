@@ -132,7 +132,7 @@ def test_the_first_posture_satisfies_the_optimality_conditions(arm, task):
 
 
 def test_trust_qp_finds_the_same_minima(arm, task):
-    pytest.importorskip("quadprog")
+    pytest.importorskip("daqp")
     targets, normals, _ = task
     a = follow(arm, targets, normals, LEFT, REFERENCE, START)
     b = follow(arm, targets, normals, LEFT, REFERENCE, START, solver="trust_qp")
@@ -272,7 +272,7 @@ def test_real_chalkboard_writing(arm, turn):
 def test_every_solver_follows_where_limits_are_met(arm, begin, turn, solver):
     """Planes on which joints run into their limits, and steps into each other's way."""
     if solver == "trust_qp":
-        pytest.importorskip("quadprog", reason="trust_qp needs the extra `imitation`")
+        pytest.importorskip("daqp", reason="trust_qp needs the extra `imitation`")
     markers, mapping = writing_on_a_plane(begin, turn, 12)
     start = transfer(arm, markers[:2], mapping).start  # one for all
     left, elbow = mapping(markers.left_shoulder), mapping(markers.elbow)
