@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -45,8 +45,10 @@ def test_scaling_is_done_inside_the_folds():
     """A row that would ruin the scales of all moves nothing in the folds that train without it."""
     spoilt = X.copy()
     spoilt[0] = 1e6
-    a, b = (MethodSearchCV("pls", cv=5, scale=True).fit(A, Y) for A in (X, spoilt))
-    folds = list(ContentKFold(5, shuffle=True, random_state=0).split(X))
+    folds = list(
+        KFold(5, shuffle=True, random_state=0).split(X)
+    )  # a row of other values is dealt anew
+    a, b = (MethodSearchCV("pls", cv=folds, scale=True).fit(A, Y) for A in (X, spoilt))
     for _, test in folds:
         if 0 in test:
             others = test[test != 0]
