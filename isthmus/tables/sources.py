@@ -160,9 +160,13 @@ class Source:
         except BaseException:
             spool.close()
             raise
-        self.close()
-        self._raw = spool
+        self.replace(spool)
         return spool
+
+    def replace(self, file: Any) -> None:
+        """Go on with another file, which is closed at the end."""
+        self.close()
+        self._raw = file
 
     def close(self) -> None:
         """Close what was opened."""

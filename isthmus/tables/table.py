@@ -64,6 +64,7 @@ class Table:
     ids: list[str] | None = None
     id_name: str | None = None
     lines: list[Any] = field(default_factory=list)  # of each block
+    aside: dict[int, NDArray] = field(default_factory=dict)  # by place, columns that may name rows
 
     def line(self, row: int) -> int:
         """Where a row stands in the file, as the user counts."""
@@ -82,22 +83,25 @@ class Table:
         return len(self.values)
 
 
-def read_groups(reader: TableReader, groups: Sequence[list[Column]]) -> list[Table]:
+def read_groups(
+    reader: TableReader, groups: Sequence[list[Column]], aside: Sequence[Column] = ()
+) -> list[Table]:
     """Read a table once into several arrays, one per group of columns.
 
     A column that was taken for row numbers by the first rows and does not number the others is an input
-    after all: it is added to the first group.
+    after all: it is added to the first group. Columns of numbers may be kept ``aside`` as well.
     """
     doubtful = [c for c in reader.columns if c.kind == "index" and not c.is_asked]
     wanted = [column for group in groups for column in group]
     doubtful = [c for c in doubtful if c not in wanted]
-    arrays = [Growing(len(group)) for group in [*groups, doubtful]]
+    more = [*doubtful, *(column for column in aside if column not in doubtful)]
+    arrays = [Growing(len(group)) for group in [*groups, more]]
     ids: list[str] | None = None if reader.id_column is None else []
     lines = []
-    for rows in reader.rows([*wanted, *doubtful]):
+    for rows in reader.rows([*wanted, *more]):
         lines.append(rows.lines)
         start = 0
-        for array, group in zip(arrays, [*groups, doubtful]):
+        for array, group in zip(arrays, [*groups, more]):
             array.append(rows.values[:, start : start + len(group)])
             start += len(group)
         if ids is not None:
@@ -113,8 +117,9 @@ def read_groups(reader: TableReader, groups: Sequence[list[Column]]) -> list[Tab
             first.insert(at, column)
             values[0] = np.insert(values[0], at, values[-1][:, k], axis=1)
     name = None if reader.id_column is None else reader.id_column.name
+    kept = {column.place: values[-1][:, k] for k, column in enumerate(more)}
     return [
-        Table(reader.path, group, array, reader.has_names, ids, name, lines)
+        Table(reader.path, group, array, reader.has_names, ids, name, lines, kept)
         for group, array in zip([first, *groups[1:]], values)
     ]
 
