@@ -61,6 +61,16 @@ class Format(ABC):
         self.facts = facts
         self.notes: list[str] = []
         self.extra: dict[str, NDArray] = {}
+        # What stood for missing values: how often, and where first.
+        self.marks: dict[str, tuple[int, str, int]] = {}
+
+    def note_marks(self, name: str, missing: NDArray, cells: Sequence[str], lines: Any) -> None:
+        """Count what stands in the cells without a value, unless they are empty."""
+        for i in np.flatnonzero(missing):
+            mark = cells[i].strip()
+            if mark:
+                count, *first = self.marks.get(mark, (0, name, int(lines[i])))
+                self.marks[mark] = (count + 1, *first)
 
     @abstractmethod
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
@@ -78,6 +88,7 @@ class Format(ABC):
                 values, bad = read_column(cells, partial(number, decimal=self.decimal))
                 if bad is not None:
                     raise refuse_text(self, self.names[k], int(lines[bad]), cells[bad].strip())
+                self.note_marks(self.names[k], np.isnan(values), cells, lines)
                 done.append(values)
         return Block(done, lines)
 
@@ -143,13 +154,27 @@ class TextFile(Laid):
         if layout.separator != " " and is_regular(block, layout.width, layout.separator):
             columns = parse(block, layout.width, layout.separator, layout.decimal, texts)
             if columns is not None:
-                yield Block(columns, range(line, line + len(columns[0])))
+                lines = range(line, line + len(columns[0]))
+                self._find_marks(block, columns, lines, texts)
+                yield Block(columns, lines)
                 return
         text = block.decode("utf-8", "surrogatepass")
         rows, lines = split_rows(self.path, text, layout.separator, line)
         if rows:
             check_widths(self.path, rows, lines, layout.width)
             yield self.block(zip(*rows), np.array(lines), texts)
+
+    def _find_marks(
+        self, block: bytes, columns: list[Any], lines: range, texts: frozenset[int]
+    ) -> None:
+        """Count the marks of a block that an engine has read: it does not tell them."""
+        missing = {k: np.isnan(columns[k]) for k in range(len(columns)) if k not in texts}
+        with_gaps = frozenset(k for k, holes in missing.items() if holes.any())
+        layout = self.layout
+        if with_gaps:
+            again = parse(block, layout.width, layout.separator, layout.decimal, texts | with_gaps)
+            for k in with_gaps if again is not None else ():
+                self.note_marks(self.names[k], missing[k], again[k], lines)
 
 
 def _describe_header(layout: Layout) -> str:

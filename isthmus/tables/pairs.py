@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.tables.categories import expand, expand_names, indicate
-from isthmus.tables.errors import TableError, some
+from isthmus.tables.errors import TableError, plural, some
 from isthmus.tables.kinds import KINDS, Column
 from isthmus.tables.names import find, split_names, split_types, suggest
 from isthmus.tables.reader import TableReader, split_key
 from isthmus.tables.row_names import read_together
-from isthmus.tables.table import Table, constant_columns, duplicated_columns
+from isthmus.tables.table import Table, constant_columns, duplicated_columns, stand_ins
 
 
 def _be_silent(sentence: str) -> None:
@@ -338,6 +338,7 @@ def _check_outputs(y: Table, tell: Callable[[str], None]) -> None:
         raise TableError(f"{y.path}: outputs are constant: {some(constant)}.")
     if constant:
         tell(f"{y.path}: constant outputs: {some(constant)}.")
+    _tell_stand_ins(y, tell)
 
 
 def _join(x: Table, y: Table, reader: TableReader, tell: Callable[[str], None]) -> Pair:
@@ -362,7 +363,17 @@ def _join(x: Table, y: Table, reader: TableReader, tell: Callable[[str], None]) 
     return Pair(X, y.values, inputs, targets, ids, origin)
 
 
+def _tell_stand_ins(table: Table, tell: Callable[[str], None]) -> None:
+    for value, cells in stand_ins(table).items():
+        count = sum(cells.values())
+        tell(
+            f"{table.path}: {value:g} in {plural(count, 'cell')} of {some(cells, 4)} is far from all other "
+            "values there: missing values by a number? Then leave these cells empty."
+        )
+
+
 def _tell_useless(x: Table, tell: Callable[[str], None]) -> None:
+    _tell_stand_ins(x, tell)
     constant = constant_columns(x)
     if constant:
         tell(f"{x.path}: constant inputs: {some(constant)}.")

@@ -144,6 +144,55 @@ def constant_columns(table: Table) -> list[str]:
     ]
 
 
+_FAR = 10  # ranges of the other values
+_FEW_VALUES = 10  # counts and codes of fewer values may lie anywhere
+
+
+def stand_ins(table: Table) -> dict[float, dict[str, int]]:
+    """Numbers that may stand for missing values: the columns of each, and in how many cells.
+
+    Such a number is whole, the smallest or the largest of its column, and ten times as far from the others
+    as they are apart; -99, -999 and their like are known, so less will do. Where one row is far in several
+    columns by different numbers, it is the row that is unusual, and nothing is said of its columns.
+    """
+    found: dict[float, dict[str, int]] = {}
+    columns_of_row: dict[int, list[float]] = {}
+    for k, column in enumerate(table.columns):
+        values = table.values[:, k]
+        for value in _ends(values) if column.kind == "number" else ():
+            cells = np.flatnonzero(values == value)
+            others = values[(values != value) & ~np.isnan(values)]
+            if _is_far(value, others):
+                found.setdefault(value, {})[column.name] = len(cells)
+                for row in cells.tolist():
+                    columns_of_row.setdefault(row, []).append(value)
+    of_rows = {v for values in columns_of_row.values() if len(set(values)) > 1 for v in values}
+    return {
+        value: cells for value, cells in found.items()
+        if sum(cells.values()) > 1 or value not in of_rows or _is_nines(value)
+    }  # fmt: skip
+
+
+def _ends(values: NDArray) -> list[float]:
+    known = values[~np.isnan(values)]
+    return [float(known.min()), float(known.max())] if len(known) else []
+
+
+def _is_far(value: float, others: NDArray) -> bool:
+    if len(others) < 2:
+        return False
+    low, high = float(others.min()), float(others.max())
+    gap, spread = max(low - value, value - high), high - low
+    if _is_nines(value):
+        return 0 < spread < gap or value < 0 <= low < high
+    return value.is_integer() and 0 < _FAR * spread < gap and len(np.unique(others)) > _FEW_VALUES
+
+
+def _is_nines(value: float) -> bool:
+    digits = f"{abs(value):.15g}"
+    return len(digits) > 1 and set(digits) == {"9"}
+
+
 _MOST_PAIRS = 100  # of equal columns that are looked for
 
 
