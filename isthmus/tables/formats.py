@@ -62,15 +62,14 @@ class Format(ABC):
         self.notes: list[str] = []
         self.extra: dict[str, NDArray] = {}
         # What stood for missing values: how often, and where first.
-        self.marks: dict[str, tuple[int, str, int]] = {}
+        self.marks: dict[str, list[Any]] = {}
 
     def note_marks(self, name: str, missing: NDArray, cells: Sequence[str], lines: Any) -> None:
         """Count what stands in the cells without a value, unless they are empty."""
-        for i in np.flatnonzero(missing):
-            mark = cells[i].strip()
-            if mark:
-                count, *first = self.marks.get(mark, (0, name, int(lines[i])))
-                self.marks[mark] = (count + 1, *first)
+        for i in np.flatnonzero(missing).tolist():
+            if mark := cells[i].strip():
+                count, *first = self.marks.get(mark, [0, name, int(lines[i])])
+                self.marks[mark] = [count + 1, *first]
 
     @abstractmethod
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
@@ -154,9 +153,9 @@ class TextFile(Laid):
         if layout.separator != " " and is_regular(block, layout.width, layout.separator):
             columns = parse(block, layout.width, layout.separator, layout.decimal, texts)
             if columns is not None:
-                lines = range(line, line + len(columns[0]))
-                self._find_marks(block, columns, lines, texts)
-                yield Block(columns, lines)
+                places = range(line, line + len(columns[0]))
+                self._find_marks(block, columns, places, texts)
+                yield Block(columns, places)
                 return
         text = block.decode("utf-8", "surrogatepass")
         rows, lines = split_rows(self.path, text, layout.separator, line)
@@ -168,13 +167,13 @@ class TextFile(Laid):
         self, block: bytes, columns: list[Any], lines: range, texts: frozenset[int]
     ) -> None:
         """Count the marks of a block that an engine has read: it does not tell them."""
-        missing = {k: np.isnan(columns[k]) for k in range(len(columns)) if k not in texts}
-        with_gaps = frozenset(k for k, holes in missing.items() if holes.any())
+        gaps = {k: np.isnan(cells) for k, cells in enumerate(columns) if k not in texts}
+        gaps = {k: missing for k, missing in gaps.items() if missing.any()}
         layout = self.layout
-        if with_gaps:
-            again = parse(block, layout.width, layout.separator, layout.decimal, texts | with_gaps)
-            for k in with_gaps if again is not None else ():
-                self.note_marks(self.names[k], missing[k], again[k], lines)
+        known = texts.union(gaps)
+        if gaps and (read := parse(block, layout.width, layout.separator, layout.decimal, known)):
+            for k, missing in gaps.items():
+                self.note_marks(self.names[k], missing, read[k], lines)
 
 
 def _describe_header(layout: Layout) -> str:

@@ -16,7 +16,7 @@ from isthmus.tables.errors import TableError, plural, some
 from isthmus.tables.kinds import KINDS, Column
 from isthmus.tables.names import find, split_names, split_types, suggest
 from isthmus.tables.reader import TableReader, split_key
-from isthmus.tables.row_names import read_together
+from isthmus.tables.row_names import Wanted, read_together
 from isthmus.tables.table import Table, constant_columns, duplicated_columns, stand_ins
 
 
@@ -101,22 +101,20 @@ def read_pair(
                     f"{y_reader.path}: nothing to predict; give a second file, or --target-columns."
                 )
             y_reader = shared.open(files[0].partition(":")[0], key="Y")
-        wanted, counts = [], []
+        wanted: list[Wanted] = []
         for reader in dict.fromkeys([*readers, y_reader]):
             own = shared.groups(reader)
             outputs = _outputs(reader, target_columns, own) if reader is y_reader else []
             inputs = _inputs(reader, [*outputs, *own]) if reader in readers else []
             wanted.append((reader, [part for part in (inputs, outputs, own) if part]))
-            counts.append((bool(inputs), bool(outputs)))
         tables: list[Table] = []
         groups: list[Table] = []
-        for (has_inputs, has_outputs), found in zip(counts, read_together(wanted), strict=True):
-            parts = iter(found)
-            if has_inputs:
-                tables.append(next(parts))
-            if has_outputs:
-                y = next(parts)
-            groups += parts
+        for (reader, _), found in zip(wanted, read_together(wanted), strict=True):
+            if reader in readers:
+                tables.append(found.pop(0))
+            if reader is y_reader:
+                y = found.pop(0)
+            groups += found
         for sentence in dict.fromkeys(shared.sentences()):
             reading.tell(sentence)
         shared.check_unused()

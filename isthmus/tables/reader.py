@@ -20,7 +20,7 @@ from isthmus.tables.kinds import Column, decide, place_of
 from isthmus.tables.sheets import Sheet
 from isthmus.tables.sources import Progress, Source
 
-_LARGEST = 1e100  # sums of squares beyond it overflow
+_LARGEST_CELL = 1e100  # sums of squares beyond it overflow
 _MOST_MARKS = 8  # of missing values that are told
 
 
@@ -250,7 +250,7 @@ class TableReader:
         return values
 
     def _check_finite(self, values: NDArray, wanted: Sequence[Column], block: Block) -> None:
-        bad = np.abs(values) > _LARGEST
+        bad = np.abs(values) > _LARGEST_CELL
         if bad.any():
             i, j = np.argwhere(bad)[0]
             what = "is infinite" if np.isinf(values[i, j]) else f"holds {values[i, j]:g}"
