@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.tables.cells import number, read_column
+from isthmus.tables.cells import is_missing, number, read_column
 from isthmus.tables.encoding import LABELS, Lines, is_text
 from isthmus.tables.engines import is_regular, parse
 from isthmus.tables.errors import TableError, shorten
@@ -67,7 +67,7 @@ class Format(ABC):
     def note_marks(self, name: str, missing: NDArray, cells: Sequence[str], lines: Any) -> None:
         """Count what stands in the cells without a value, unless they are empty."""
         for i in np.flatnonzero(missing).tolist():
-            if mark := cells[i].strip():
+            if (mark := cells[i].strip()) and is_missing(mark):
                 count, *first = self.marks.get(mark, [0, name, int(lines[i])])
                 self.marks[mark] = [count + 1, *first]
 

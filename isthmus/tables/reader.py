@@ -225,8 +225,7 @@ class TableReader:
             return cells
         if column.kind == "category":
             codes = self._encode(column.name, cells)
-            missing = np.array([code < 0 and is_missing(c) for code, c in zip(codes, cells)])
-            self._format.note_marks(column.name, missing, cells, block.lines)
+            self._format.note_marks(column.name, codes < 0, cells, block.lines)
             return codes
         values, bad = read_column(cells, truth if column.kind == "boolean" else day)
         if bad is not None:

@@ -175,7 +175,8 @@ def stand_ins(table: Table) -> dict[float, dict[str, int]]:
 
 def _ends(values: NDArray) -> list[float]:
     known = values[~np.isnan(values)]
-    return [float(known.min()), float(known.max())] if len(known) else []
+    ends = [float(known.min()), float(known.max())] if len(known) else []
+    return [end for end in ends if end.is_integer()]
 
 
 def _is_far(value: float, others: NDArray) -> bool:
@@ -185,7 +186,7 @@ def _is_far(value: float, others: NDArray) -> bool:
     gap, spread = max(low - value, value - high), high - low
     if _is_nines(value):
         return 0 < spread < gap or value < 0 <= low < high
-    return value.is_integer() and 0 < _FAR * spread < gap and len(np.unique(others)) > _FEW_VALUES
+    return 0 < _FAR * spread < gap and len(np.unique(others)) > _FEW_VALUES
 
 
 def _is_nines(value: float) -> bool:
