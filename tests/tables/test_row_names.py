@@ -103,6 +103,7 @@ def test_numbers_that_are_no_names_are_not_taken_for_any(rng, tmp_path):
     assert any("are paired by position: only" in sentence for sentence in told)
     repeated = ranks.copy()
     repeated[3] = repeated[4]
+    x = write(tmp_path / "X.csv", range(1, N + 1), X, "n", "abc")
     y = write(tmp_path / "Y.csv", repeated, X, "n", "def")
     assert read_pair(x, y, [], Reading()).Y.shape == (N, 4)
     x = write(tmp_path / "X.csv", range(1, N + 1), X, None, "abc")
