@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from xml.parsers import expat
 
@@ -121,6 +122,16 @@ class _Book:
         return {name: by_end.get(end, {}) for name, end in ends.items()} or self.marks
 
 
+@lru_cache(maxsize=_MOST_COLUMNS)
+def _column(letters: str) -> int:
+    if not letters.isalpha() or len(letters) > 8:
+        raise ValueError(f"a cell in column {letters[:20]}")
+    column = 0
+    for letter in letters.upper():
+        column = 26 * column + ord(letter) - 64
+    return column
+
+
 class _Part:
     """The elements of one part: the last row and column with a value, texts, and marks."""
 
@@ -164,9 +175,11 @@ class _Part:
             self._book.text_lengths[-1] += len(text)
 
     def _start(self, tag: str, given: dict[str, str]) -> None:
-        tag = tag.rpartition(":")[2]  # name spaces are called as the writer likes
+        if ":" in tag:  # name spaces are called as the writer likes
+            tag = tag.rpartition(":")[2]
         if tag == "c":
-            self._end_cell()
+            if self._heard is not None or self._is_formula:
+                self._end_cell()
             ref = given.get("r", "")
             if not ref:  # it stands next to the one before
                 self._column = self._place()[1] + 1
@@ -226,15 +239,13 @@ class _Part:
         if not self._ref:
             return self._row, self._column
         letters = self._ref.rstrip("0123456789")
-        if not letters.isalpha():
-            raise ValueError(f"a cell at {self._ref[:20]}")
-        column = 0
-        for letter in letters[:8].upper():
-            column = 26 * column + ord(letter) - 64
-        return int(self._ref[len(letters) :]), column
+        return int(self._ref[len(letters) :]), _column(letters)
 
     def _fill(self, row: int, column: int) -> None:
-        self._bottom, self._right = max(self._bottom, row), max(self._right, column)
+        if row > self._bottom:
+            self._bottom = row
+        if column > self._right:
+            self._right = column
 
     def _listen(self) -> None:
         self._heard = []
