@@ -155,8 +155,8 @@ def test_a_name_that_is_used_is_there(name):
 
 def test_no_other_name_is_used():
     trees = [ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
-    # `_gamma` is also a method of ours, so it is not found by this search.
-    assert foreign(trees) | {"_gamma"} == set(USED)
+    # `_gamma` is also a method of ours, so it is not found by this search; Python documents `os._exit`.
+    assert foreign(trees) - {"_exit"} | {"_gamma"} == set(USED)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """``python -m isthmus.cli``."""
 
-import sys
-
-from isthmus.cli.app import main
+from isthmus.cli.app import entry_point
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry_point()

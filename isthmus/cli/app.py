@@ -125,12 +125,11 @@ class _Interruption:
     def __enter__(self) -> None:
         self._before: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            for name in _ENDING:
-                number = getattr(signal, name, None)
-                if number is not None and signal.getsignal(number) not in (None, signal.SIG_IGN):
-                    self._before[number] = signal.signal(number, self._raise)
+            self._before = _handle_ending(self._raise)
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._again
 
     def __exit__(self, *_: object) -> None:
+        sys.unraisablehook = self._hook
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -138,15 +137,47 @@ class _Interruption:
         self.number = self.number or number
         raise KeyboardInterrupt
 
+    def _again(self, unraisable: Any) -> None:
+        """An exception in a callback of the import system is dropped: the signal is sent again."""
+        is_dropped = unraisable.exc_type is KeyboardInterrupt and self.number
+        if is_dropped and hasattr(signal, "pthread_kill"):
+            main = threading.main_thread().ident
+            threading.Timer(0.01, signal.pthread_kill, [main, self.number]).start()
+        else:
+            self._hook(unraisable)
+
     def end(self) -> int:
         """The line for the user, and the exit code."""
         code = 128 + self.number if self.number else INTERRUPTED
-        return _fail("interrupted; nothing was left half-written.", code)
+        return _fail(_INTERRUPTED, code)
+
+
+_INTERRUPTED = "interrupted; nothing was left half-written."
+
+
+def _handle_ending(handler: Any) -> dict[int, Any]:
+    """Set what happens on signals that end a run, and return what did before; ignored ones stay so."""
+    before = {}
+    for name in _ENDING:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) not in (None, signal.SIG_IGN):
+            before[number] = signal.signal(number, handler)
+    return before
+
+
+def _leave(number: int, _: Any) -> None:
+    """End at once, where nothing is written yet: an exception within an import is told as a traceback."""
+    os.write(2, f"isthmus: error: {_INTERRUPTED}\n".encode())
+    os._exit(128 + number)
 
 
 def entry_point() -> None:
     """What the installed command calls."""
-    sys.exit(main())
+    _handle_ending(_leave)
+    code = main()
+    # The files are there; what is left to do is to forget.
+    _handle_ending(signal.SIG_IGN)
+    sys.exit(code)
 
 
 def _explain(error: Exception) -> str:

@@ -101,6 +101,9 @@ def fit(
             help="Running Dask scheduler, tcp://host:8786, whose workers read X and sum its rows.",
         ),
     ] = None,
+    skip_empty: Annotated[
+        bool, typer.Option("--skip-empty", help="With --dask: leave out files without rows.")
+    ] = False,
     sign: Annotated[
         str | None, typer.Option("--sign", help="Private key (Ed25519) that signs the model.")
     ] = None,
@@ -173,7 +176,7 @@ def fit(
                 if dask is None:
                     rows = open_rows(x_file, targets, reading, memory)
                 else:
-                    rows = open_dask_rows(x_file, targets, split_names(ignore_columns))
+                    rows = open_dask_rows(x_file, targets, split_names(ignore_columns), skip_empty)
                 search = fit_large(rows, options)
                 save(search, model, sign=key)
             tell_large(console, search, x_file, output)

@@ -17,7 +17,8 @@ from isthmus.tables.errors import some
 from isthmus.tables.kinds import Column
 from isthmus.tables.names import find_all, suggest
 from isthmus.tables.pairs import Reading, align
-from isthmus.tables.table import Table, read_groups
+from isthmus.tables.row_names import Wanted, read_together
+from isthmus.tables.table import Table
 
 
 def known_tables(search: Any) -> list[dict[str, Any]]:
@@ -71,12 +72,18 @@ class NewRows:
         for table in self._tables:
             table.reader.__exit__()
 
-    def read(self, outputs: Sequence[str] = ()) -> tuple[NDArray, Table, Table]:
-        """All rows for the model, the first table, and its columns of outputs."""
-        first, y = self._tables[0].read(self.reader.columns_of(outputs))
-        found = [self._tables[0].expand(first.values)]
-        for part in self._tables[1:]:
-            table, _ = part.read()
+    def read(
+        self, outputs: Sequence[str] = (), other: Wanted | None = None
+    ) -> tuple[NDArray, Table, Table]:
+        """All rows for the model, the first table, and the outputs, of ``other`` if they are there."""
+        wanted = [(part.reader, [part.columns]) for part in self._tables]
+        if other is None:
+            wanted[0][1].append(self.reader.columns_of(outputs))
+        read = read_together([*wanted, *([] if other is None else [other])])
+        first, y = read[0][0], read[0][1] if other is None else read[-1][0]
+        found = []
+        for part, (table, *_) in zip(self._tables, read, strict=False):
+            part.check_complete(table.values, table.line)
             found.append(part.expand(align(first, table, current().notice).values))
         return np.hstack(found), first, y
 
@@ -177,16 +184,10 @@ class _NewTable:
             column.kind = "number" if column.kind == "index" else column.kind
         return columns
 
-    def read(self, outputs: Sequence[Column] = ()) -> list[Table]:
-        """All rows of the columns of the model, and of outputs."""
-        found = read_groups(self.reader, [self.columns, list(outputs)])
-        self._check_complete(found[0].values, found[0].line)
-        return found
-
     def blocks(self) -> Iterator[tuple[NDArray, list[str] | None]]:
         """Yield rows for the model, with their names."""
         for rows in self.reader.rows(self.columns):
-            self._check_complete(rows.values, rows.lines.__getitem__)
+            self.check_complete(rows.values, rows.lines.__getitem__)
             yield self.expand(rows.values), rows.ids
         if self.reader.unknown:
             told = [f"{name} ({count} rows)" for name, count in self.reader.unknown.items()]
@@ -198,7 +199,7 @@ class _NewTable:
         """Columns as the model has them."""
         return expand(values, self._names, self.levels)
 
-    def _check_complete(self, values: NDArray, line_of: Callable[[int], int]) -> None:
+    def check_complete(self, values: NDArray, line_of: Callable[[int], int]) -> None:
         """Missing values are for models that were fitted with them."""
         holes = np.isnan(values)
         if holes.any() and not self._takes_holes:

@@ -130,7 +130,6 @@ def _read(
     from isthmus.cli.console import current
     from isthmus.cli.matching import NewRows
     from isthmus.tables.pairs import Reading, align
-    from isthmus.tables.table import read_groups
 
     classes = getattr(search, "origin_", {}).get("classes")
     if classes is not None and y_file is None:
@@ -141,18 +140,18 @@ def _read(
     with NewRows(search, x_files, reading, targets, inner) as new:
         if y_file is None and len(x_files) > 1:
             raise InputError("Nothing to compare with: name the table of the outputs with -y.")
-        X, table, y = new.read(inner)
-    if y_file is None:
-        return X, y, table.ids
-    likely = getattr(search, "origin_", {}).get("id_column")
-    levels = {} if classes is None else {targets[0]: classes["labels"]}
-    types = [f"{name}=category" for name in levels]
-    with Reading(reading.header, types=types, progress=reading.progress).open(
-        y_file, likely_id=likely, numeric=targets, key="Y", categories=levels or False
-    ) as other:
-        # Without a header all columns of Y are outputs, in the order of training.
-        wanted = other.columns_of(targets) if other.has_names else other.data_columns
-        y = read_groups(other, [wanted])[0]
+        if y_file is None:
+            X, table, y = new.read(inner)
+            return X, y, table.ids
+        likely = getattr(search, "origin_", {}).get("id_column")
+        levels = {} if classes is None else {targets[0]: classes["labels"]}
+        types = [f"{name}=category" for name in levels]
+        with Reading(reading.header, types=types, progress=reading.progress).open(
+            y_file, likely_id=likely, numeric=targets, key="Y", categories=levels or False
+        ) as other:
+            # Without a header all columns of Y are outputs, in the order of training.
+            wanted = other.columns_of(targets) if other.has_names else other.data_columns
+            X, table, y = new.read(other=(other, [wanted]))
     return X, align(table, y, current().notice), table.ids
 
 

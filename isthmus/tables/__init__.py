@@ -6,6 +6,7 @@ file               what it does
 ``reader.py``      ``TableReader``: open, decide, then the rows once in blocks
 ``table.py``       ``read_table``: the whole in memory, in arrays that grow
 ``pairs.py``       ``read_pair``: inputs and outputs from one or two tables, row by row
+``row_names.py``   which column names the rows of several tables, decided for all of them
 ``writing.py``     ``Writer``: rows to a file as they come, without formulas
 ``kinds.py``       what each column is, and why
 ``layout.py``      separator, decimal mark, header and units of a text table
@@ -14,6 +15,7 @@ file               what it does
 ``sources.py``     files, pipes and standard input, decompressed; the format by its first bytes
 ``encoding.py``    text as UTF-8 in blocks of whole records
 ``engines.py``     blocks of text to numbers by Polars or NumPy
+``sheet_sizes.py`` what a spreadsheet unpacks to, counted before any library reads it
 ``formats.py``     ``Format``, one face of all, and text; ``sheets.py``, ``frames.py``, ``arrays.py``
 ================== ================================================================================
 

@@ -14,6 +14,7 @@ MISSING = frozenset(
     (
         "", "na", "n/a", "n.a.", "nan", "-nan", "<na>", "#na", "#n/a", "null", "none", "nil", "?", "-",
         "--", ".", "missing", "#value!", "#div/0!", "#ref!", "#num!", "#name?", "#null!",
+        "#spill!", "#calc!", "#getting_data", "formula without a value",
     )
 )  # fmt: skip
 # The spellings that fast parsers are told; others are found cell by cell.

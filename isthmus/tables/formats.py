@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.tables.cells import number, read_column
+from isthmus.tables.cells import is_missing, number, read_column
 from isthmus.tables.encoding import LABELS, Lines, is_text
 from isthmus.tables.engines import is_regular, parse
 from isthmus.tables.errors import TableError, shorten
@@ -61,6 +61,15 @@ class Format(ABC):
         self.facts = facts
         self.notes: list[str] = []
         self.extra: dict[str, NDArray] = {}
+        # What stood for missing values: how often, and where first.
+        self.marks: dict[str, list[Any]] = {}
+
+    def note_marks(self, name: str, missing: NDArray, cells: Sequence[str], lines: Any) -> None:
+        """Count what stands in the cells without a value, unless they are empty."""
+        for i in np.flatnonzero(missing).tolist():
+            if (mark := cells[i].strip()) and is_missing(mark):
+                count, *first = self.marks.get(mark, [0, name, int(lines[i])])
+                self.marks[mark] = [count + 1, *first]
 
     @abstractmethod
     def blocks(self, texts: frozenset[int]) -> Iterator[Block]:
@@ -78,6 +87,7 @@ class Format(ABC):
                 values, bad = read_column(cells, partial(number, decimal=self.decimal))
                 if bad is not None:
                     raise refuse_text(self, self.names[k], int(lines[bad]), cells[bad].strip())
+                self.note_marks(self.names[k], np.isnan(values), cells, lines)
                 done.append(values)
         return Block(done, lines)
 
@@ -143,13 +153,27 @@ class TextFile(Laid):
         if layout.separator != " " and is_regular(block, layout.width, layout.separator):
             columns = parse(block, layout.width, layout.separator, layout.decimal, texts)
             if columns is not None:
-                yield Block(columns, range(line, line + len(columns[0])))
+                places = range(line, line + len(columns[0]))
+                self._find_marks(block, columns, places, texts)
+                yield Block(columns, places)
                 return
         text = block.decode("utf-8", "surrogatepass")
         rows, lines = split_rows(self.path, text, layout.separator, line)
         if rows:
             check_widths(self.path, rows, lines, layout.width)
             yield self.block(zip(*rows), np.array(lines), texts)
+
+    def _find_marks(
+        self, block: bytes, columns: list[Any], lines: range, texts: frozenset[int]
+    ) -> None:
+        """Count the marks of a block that an engine has read: it does not tell them."""
+        gaps = {k: np.isnan(cells) for k, cells in enumerate(columns) if k not in texts}
+        gaps = {k: missing for k, missing in gaps.items() if missing.any()}
+        layout = self.layout
+        known = texts.union(gaps)
+        if gaps and (read := parse(block, layout.width, layout.separator, layout.decimal, known)):
+            for k, missing in gaps.items():
+                self.note_marks(self.names[k], missing, read[k], lines)
 
 
 def _describe_header(layout: Layout) -> str:

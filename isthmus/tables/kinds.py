@@ -170,12 +170,12 @@ def _guess_rows(columns: list[Column], sample: list[Any], decimal: str) -> None:
             n_before += 1
         is_first = n_before == column.place
         if column.kind in ("text", "category", "date") and not has_id:
-            is_named = _names_rows(simple)
+            is_named = is_identifier(simple)
             has_numbers = any(number(c, decimal) is not None for c in cells)
             if (is_first or is_named) and len(set(cells)) == len(cells) and not has_numbers:
                 column.kind, column.why = "id", "unique texts"
                 has_id = True
-        elif column.kind == "number" and (is_first or _names_rows(simple)):
+        elif column.kind == "number" and (is_first or is_identifier(simple)):
             values = cells if isinstance(cells, np.ndarray) else _floats(cells, decimal)
             found = row_numbers(column.name, values, is_first)
             if found is not None:
@@ -189,8 +189,9 @@ def _floats(cells: list[str], decimal: str) -> NDArray:
     return np.array([np.nan if v is None else v for v in values])
 
 
-def _names_rows(simple: str) -> bool:
+def is_identifier(name: str) -> bool:
     """Whether a name is that of an index or an identifier."""
+    simple = name.strip().lower()
     is_id = simple in ID_NAMES or simple.endswith((" id", "_id"))
     return is_id or bool(_INDEX_NAME.fullmatch(simple))
 
@@ -205,7 +206,7 @@ def row_numbers(name: str, values: NDArray, is_first: bool) -> tuple[str, str] |
         return None
     simple = name.strip().lower()
     is_index = bool(_INDEX_NAME.fullmatch(simple))
-    is_named = _names_rows(simple)
+    is_named = is_identifier(simple)
     if (np.diff(values) == 1).all() and (is_named or (is_first and values[0] in (0, 1))):
         return "index", f"numbers the rows, {values[0]:.0f}, {values[1]:.0f}, {values[2]:.0f}, ..."
     if is_named and len(np.unique(values)) == len(values):

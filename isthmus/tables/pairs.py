@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -11,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.tables.categories import expand, expand_names, indicate
-from isthmus.tables.errors import TableError, some
+from isthmus.tables.errors import TableError, plural, some
 from isthmus.tables.kinds import KINDS, Column
 from isthmus.tables.names import find, split_names, split_types, suggest
 from isthmus.tables.reader import TableReader, split_key
-from isthmus.tables.table import Table, constant_columns, duplicated_columns, read_groups
+from isthmus.tables.row_names import Wanted, read_together
+from isthmus.tables.table import Table, constant_columns, duplicated_columns, stand_ins
 
 
 def _be_silent(sentence: str) -> None:
@@ -81,6 +83,11 @@ def read_pair(
     files = [*x_files, *([] if y_file is None else [y_file])]
     if files.count("-") > 1:
         raise TableError("standard input is one table: give the others as files.")
+    if y_file is not None and _array_of(y_file, "Y") in [_array_of(file, "X") for file in x_files]:
+        raise TableError(
+            f"{y_file} is given as inputs and as outputs: give it once, and name the outputs with "
+            "--target-columns."
+        )
     with _Shared(reading, files) as shared:
         numeric = () if y_file is not None else tuple(target_columns)
         readers = [shared.open(path, numeric=numeric, key="X") for path in x_files]
@@ -94,17 +101,19 @@ def read_pair(
                     f"{y_reader.path}: nothing to predict; give a second file, or --target-columns."
                 )
             y_reader = shared.open(files[0].partition(":")[0], key="Y")
-        tables: list[Table] = []
-        groups: list[Table] = []
+        wanted: list[Wanted] = []
         for reader in dict.fromkeys([*readers, y_reader]):
             own = shared.groups(reader)
             outputs = _outputs(reader, target_columns, own) if reader is y_reader else []
             inputs = _inputs(reader, [*outputs, *own]) if reader in readers else []
-            found = iter(read_groups(reader, [part for part in (inputs, outputs, own) if part]))
-            if inputs:
-                tables.append(next(found))
-            if outputs:
-                y = next(found)
+            wanted.append((reader, [part for part in (inputs, outputs, own) if part]))
+        tables: list[Table] = []
+        groups: list[Table] = []
+        for (reader, _), found in zip(wanted, read_together(wanted), strict=True):
+            if reader in readers:
+                tables.append(found.pop(0))
+            if reader is y_reader:
+                y = found.pop(0)
             groups += found
         for sentence in dict.fromkeys(shared.sentences()):
             reading.tell(sentence)
@@ -120,6 +129,12 @@ def read_pair(
     if groups:
         pair.groups = _codes(align(first, groups[0], _be_silent), "group").astype(np.intp)
     return pair
+
+
+def _array_of(file: str, key: str) -> tuple[str, str]:
+    """What all names of a file have in common, and the array of an archive."""
+    path, inner = split_key(file)
+    return os.path.realpath(path), inner or (key if path.lower().endswith(".npz") else "")
 
 
 def block_names(files: Sequence[str]) -> list[str]:
@@ -273,6 +288,11 @@ def align(x: Table, y: Table, tell: Callable[[str], None]) -> Table:
             f"{_rows_of_one(x, y)}"
         )
     # Without names on both sides rows go by their order.
+    if (x.ids is None) != (y.ids is None):
+        tell(
+            f"rows of {x.path} and {y.path} are paired by position: only "
+            f"{(y if x.ids is None else x).path} has row names."
+        )
     if x.ids is None or y.ids is None or x.ids == y.ids:
         return y
     for table in (x, y):
@@ -316,6 +336,7 @@ def _check_outputs(y: Table, tell: Callable[[str], None]) -> None:
         raise TableError(f"{y.path}: outputs are constant: {some(constant)}.")
     if constant:
         tell(f"{y.path}: constant outputs: {some(constant)}.")
+    _tell_stand_ins(y, tell)
 
 
 def _join(x: Table, y: Table, reader: TableReader, tell: Callable[[str], None]) -> Pair:
@@ -324,7 +345,7 @@ def _join(x: Table, y: Table, reader: TableReader, tell: Callable[[str], None]) 
     _tell_useless(x, tell)
     shared = set(x.names) & set(y.names) if x.has_names and y.has_names else set()
     # A target among the inputs would be predicted from itself.
-    if shared and x.path != y.path:
+    if shared:
         raise TableError(f"columns are both inputs and outputs: {some(sorted(shared))}.")
     targets = y.names if y.has_names else [f"y{k + 1}" for k in range(len(y.names))]
     levels = {name: reader.levels[name] for name in x.names if name in reader.levels}
@@ -340,7 +361,17 @@ def _join(x: Table, y: Table, reader: TableReader, tell: Callable[[str], None]) 
     return Pair(X, y.values, inputs, targets, ids, origin)
 
 
+def _tell_stand_ins(table: Table, tell: Callable[[str], None]) -> None:
+    for value, cells in stand_ins(table).items():
+        count = sum(cells.values())
+        tell(
+            f"{table.path}: {value:g} in {plural(count, 'cell')} of {some(cells, 4)} is far from all other "
+            "values there: missing values by a number? Then leave these cells empty."
+        )
+
+
 def _tell_useless(x: Table, tell: Callable[[str], None]) -> None:
+    _tell_stand_ins(x, tell)
     constant = constant_columns(x)
     if constant:
         tell(f"{x.path}: constant inputs: {some(constant)}.")

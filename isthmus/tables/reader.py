@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from isthmus.tables.arrays import Arrays
 from isthmus.tables.cells import day, is_missing, read_column, truth
-from isthmus.tables.errors import TableError, some
+from isthmus.tables.errors import TableError, plural, some
 from isthmus.tables.formats import Block, Format, TextFile, refuse_text
 from isthmus.tables.frames import Frame
 from isthmus.tables.kinds import Column, decide, place_of
 from isthmus.tables.sheets import Sheet
 from isthmus.tables.sources import Progress, Source
+
+_LARGEST_CELL = 1e100  # sums of squares beyond it overflow
+_MOST_MARKS = 8  # of missing values that are told
 
 
 def split_key(given: str) -> tuple[str, str | None]:
@@ -190,6 +193,13 @@ class TableReader:
             self._check_finite(values, wanted, block)
             ids = None if id_column is None else block.columns[id_column.place]
             yield Rows(values, ids, block.lines)
+        if marks := self._format.marks:
+            told = [
+                f"{mark!r} in {plural(count, 'cell')}, first in column {name!r}, {self.place} {line}"
+                for mark, (count, name, line) in list(marks.items())[:_MOST_MARKS]
+            ]
+            more = " ..." if len(marks) > _MOST_MARKS else ""
+            self.notes.append("read as missing: " + "; ".join(told) + more)
 
     def _check_kind(self, column: Column) -> None:
         takes_categories = column.name in self.levels  # those that a model knows
@@ -214,10 +224,13 @@ class TableReader:
         if column.kind in ("number", "empty", "index"):
             return cells
         if column.kind == "category":
-            return self._encode(column.name, cells)
+            codes = self._encode(column.name, cells)
+            self._format.note_marks(column.name, codes < 0, cells, block.lines)
+            return codes
         values, bad = read_column(cells, truth if column.kind == "boolean" else day)
         if bad is not None:
             raise refuse_text(self, column.name, int(block.lines[bad]), cells[bad])
+        self._format.note_marks(column.name, np.isnan(values), cells, block.lines)
         return values
 
     def _encode(self, name: str, cells: list[str]) -> NDArray:
@@ -236,12 +249,13 @@ class TableReader:
         return values
 
     def _check_finite(self, values: NDArray, wanted: Sequence[Column], block: Block) -> None:
-        bad = np.isinf(values)
+        bad = np.abs(values) > _LARGEST_CELL
         if bad.any():
             i, j = np.argwhere(bad)[0]
+            what = "is infinite" if np.isinf(values[i, j]) else f"holds {values[i, j]:g}"
             raise TableError(
-                f"{self.path}: column {wanted[j].name!r} is infinite in {self.place} "
-                f"{block.lines[int(i)]}; leave the row out."
+                f"{self.path}: column {wanted[j].name!r} {what} in {self.place} "
+                f"{block.lines[int(i)]}; correct the cell, or leave the row out."
             )
 
 

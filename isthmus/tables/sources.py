@@ -59,6 +59,7 @@ class Source:
         self._raw, self.size, self.is_file = _open(path)
         self._stream: Any = self._raw
         self._head = b""
+        self._spools: list[Any] = []
         self.packed: str | None = None
         try:
             self._recognise(path)
@@ -152,22 +153,22 @@ class Source:
             self._head = b""
             return self._raw
         # Parquet and spreadsheets have their index at the end, and a pipe cannot go back.
-        spool = tempfile.TemporaryFile()
-        try:
-            while data := self.read(1 << 20):
-                spool.write(data)
-            spool.seek(0)
-        except BaseException:
-            spool.close()
-            raise
-        self.close()
-        self._raw = spool
+        spool = self.spool()
+        while data := self.read(1 << 20):
+            spool.write(data)
+        spool.seek(0)
         return spool
+
+    def spool(self) -> Any:
+        """Open a file without a name, which is closed with the table."""
+        self._spools.append(tempfile.TemporaryFile())
+        return self._spools[-1]
 
     def close(self) -> None:
         """Close what was opened."""
-        if self._raw is not getattr(sys.stdin, "buffer", None):
-            self._raw.close()
+        for file in (self._raw, *self._spools):
+            if file is not getattr(sys.stdin, "buffer", None):
+                file.close()
 
 
 class _Joined(io.RawIOBase):

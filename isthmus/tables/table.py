@@ -64,6 +64,7 @@ class Table:
     ids: list[str] | None = None
     id_name: str | None = None
     lines: list[Any] = field(default_factory=list)  # of each block
+    aside: dict[int, NDArray] = field(default_factory=dict)  # by place, columns that may name rows
 
     def line(self, row: int) -> int:
         """Where a row stands in the file, as the user counts."""
@@ -82,22 +83,25 @@ class Table:
         return len(self.values)
 
 
-def read_groups(reader: TableReader, groups: Sequence[list[Column]]) -> list[Table]:
+def read_groups(
+    reader: TableReader, groups: Sequence[list[Column]], aside: Sequence[Column] = ()
+) -> list[Table]:
     """Read a table once into several arrays, one per group of columns.
 
     A column that was taken for row numbers by the first rows and does not number the others is an input
-    after all: it is added to the first group.
+    after all: it is added to the first group. Columns of numbers may be kept ``aside`` as well.
     """
     doubtful = [c for c in reader.columns if c.kind == "index" and not c.is_asked]
     wanted = [column for group in groups for column in group]
     doubtful = [c for c in doubtful if c not in wanted]
-    arrays = [Growing(len(group)) for group in [*groups, doubtful]]
+    more = [*doubtful, *(column for column in aside if column not in doubtful)]
+    arrays = [Growing(len(group)) for group in [*groups, more]]
     ids: list[str] | None = None if reader.id_column is None else []
     lines = []
-    for rows in reader.rows([*wanted, *doubtful]):
+    for rows in reader.rows([*wanted, *more]):
         lines.append(rows.lines)
         start = 0
-        for array, group in zip(arrays, [*groups, doubtful]):
+        for array, group in zip(arrays, [*groups, more]):
             array.append(rows.values[:, start : start + len(group)])
             start += len(group)
         if ids is not None:
@@ -113,8 +117,9 @@ def read_groups(reader: TableReader, groups: Sequence[list[Column]]) -> list[Tab
             first.insert(at, column)
             values[0] = np.insert(values[0], at, values[-1][:, k], axis=1)
     name = None if reader.id_column is None else reader.id_column.name
+    kept = {column.place: values[-1][:, k] for k, column in enumerate(more)}
     return [
-        Table(reader.path, group, array, reader.has_names, ids, name, lines)
+        Table(reader.path, group, array, reader.has_names, ids, name, lines, kept)
         for group, array in zip([first, *groups[1:]], values)
     ]
 
@@ -137,6 +142,56 @@ def constant_columns(table: Table) -> list[str]:
         for k, name in enumerate(table.names)
         if first[k] == values[-1, k] and (values[:, k] == first[k]).all()
     ]
+
+
+_FAR = 10  # ranges of the other values
+_FEW_VALUES = 10  # counts and codes of fewer values may lie anywhere
+
+
+def stand_ins(table: Table) -> dict[float, dict[str, int]]:
+    """Numbers that may stand for missing values: the columns of each, and in how many cells.
+
+    Such a number is whole, the smallest or the largest of its column, and ten times as far from the others
+    as they are apart; -99, -999 and their like are known, so less will do. Where one row is far in several
+    columns by different numbers, it is the row that is unusual, and nothing is said of its columns.
+    """
+    found: dict[float, dict[str, int]] = {}
+    columns_of_row: dict[int, list[float]] = {}
+    for k, column in enumerate(table.columns):
+        values = table.values[:, k]
+        for value in _ends(values) if column.kind == "number" else ():
+            cells = np.flatnonzero(values == value)
+            others = values[(values != value) & ~np.isnan(values)]
+            if _is_far(value, others):
+                found.setdefault(value, {})[column.name] = len(cells)
+                for row in cells.tolist():
+                    columns_of_row.setdefault(row, []).append(value)
+    of_rows = {v for values in columns_of_row.values() if len(set(values)) > 1 for v in values}
+    return {
+        value: cells for value, cells in found.items()
+        if sum(cells.values()) > 1 or value not in of_rows or _is_nines(value)
+    }  # fmt: skip
+
+
+def _ends(values: NDArray) -> list[float]:
+    known = values[~np.isnan(values)]
+    ends = [float(known.min()), float(known.max())] if len(known) else []
+    return [end for end in ends if end.is_integer()]
+
+
+def _is_far(value: float, others: NDArray) -> bool:
+    if len(others) < 2:
+        return False
+    low, high = float(others.min()), float(others.max())
+    gap, spread = max(low - value, value - high), high - low
+    if _is_nines(value):
+        return 0 < spread < gap or value < 0 <= low < high
+    return 0 < _FAR * spread < gap and len(np.unique(others)) > _FEW_VALUES
+
+
+def _is_nines(value: float) -> bool:
+    digits = f"{abs(value):.15g}"
+    return len(digits) > 1 and set(digits) == {"9"}
 
 
 _MOST_PAIRS = 100  # of equal columns that are looked for

@@ -6,10 +6,15 @@ the last run lie there when the next begins, under names that say which run wrot
 
 import json
 import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 RUNNER = r"""
@@ -233,3 +238,75 @@ def test_a_signal_at_every_step_of_writing_and_at_random_moments(name, signalled
     assert found["sent"] >= least and 2 * found["ended"] >= least
     assert 0 < found["new"] < found["sent"]
     assert by_chance["runs"] == (12 if name in BY_CHANCE else 0) and by_chance["unpaired"] == 0
+
+
+STARTING = r"""
+import os, sys
+import isthmus.cli.app
+left, number, when = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+class Finder:
+    def find_spec(self, *_):
+        global left
+        left -= 1
+        if left == 0 and when == "import":
+            os.kill(os.getpid(), number)
+class Callback:
+    def __del__(self):  # an exception in here is dropped by Python
+        os.kill(os.getpid(), number)
+        for _ in range(9):
+            pass
+if when == "end":
+    import atexit
+    atexit.register(os.kill, os.getpid(), number)
+if when == "callback":
+    import isthmus.cli.fit
+    def dropping(*_):
+        Callback()
+        import time
+        while True:
+            time.sleep(1)
+    isthmus.cli.fit.begin = dropping
+sys.meta_path.insert(0, Finder())
+sys.argv = ["isthmus", "fit", "X.csv", "Y.csv", "-m", "pls", "--cv", "2", "-q"]
+isthmus.cli.app.entry_point()
+"""
+
+
+@pytest.fixture
+def started(tables, tmp_path):
+    """The command in a process of its own, which is sent a signal while it starts or ends."""
+
+    def call(when, number, left=0):
+        given = [sys.executable, "-c", STARTING, str(left), str(int(number)), when]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            given, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        assert not [name for name in os.listdir(tmp_path) if name.endswith("-part")]
+        return done
+
+    return call
+
+
+@pytest.mark.parametrize("left", [1, 2, 20, 100, 250, 400, 700, 1100])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_during_imports(left, name, started, tmp_path):
+    """From the first import on: those of the command's own parser, then those of the numerics."""
+    number = getattr(signal, name)
+    done = started("import", number, left)
+    assert done.returncode == 128 + number, done.stderr
+    assert done.stderr == "isthmus: error: interrupted; nothing was left half-written.\n"
+    assert not (tmp_path / "model.isthmus").exists()
+
+
+def test_a_signal_in_a_callback_is_not_lost(started):
+    done = started("callback", signal.SIGTERM)
+    assert done.returncode == 143 and "interrupted" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_after_the_results_are_there(name, started, tmp_path):
+    done = started("end", getattr(signal, name))
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert (tmp_path / "model.isthmus").exists()

@@ -1,0 +1,106 @@
+"""Which column names the rows of several tables: decided for all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.tables.cells import number
+from isthmus.tables.kinds import Column, is_identifier
+from isthmus.tables.names import find
+from isthmus.tables.reader import TableReader
+from isthmus.tables.table import Table, read_groups
+
+Wanted = tuple[TableReader, Sequence[list[Column]]]
+"""A table, and the groups of its columns that are read."""
+
+
+def read_together(wanted: Sequence[Wanted]) -> list[list[Table]]:
+    """Read tables whose rows belong together, each once; see :func:`read_groups`.
+
+    Numbers under one heading that occur once in each table, more than half of them in both, are names
+    of rows whatever their order. Table by table they would be row numbers here and an input there.
+    """
+    shared = _shared_columns([reader for reader, _ in wanted])
+    tables = []
+    for k, (reader, groups) in enumerate(wanted):
+        aside = [c for found in shared if (c := found.get(k)) is not None and c.kind != "id"]
+        tables.append(read_groups(reader, groups, aside))
+    best: dict[int, list[str]] = {}
+    for found in shared:
+        names = {k: _names(column, tables[k][0]) for k, column in found.items()}
+        names = {k: own for k, own in names.items() if _are_alike(names[0], own)}
+        # Of several columns that which most tables have.
+        if len(names) > max(1, len(best)) and not any(
+            group.columns == [found[k]] for k in names for group in tables[k]
+        ):
+            best, columns = names, found
+    if any(columns[k].kind != "id" for k in best):
+        for k, own in best.items():
+            tables[k] = [_name_rows(table, columns[k], own) for table in tables[k]]
+    return tables
+
+
+def _shared_columns(readers: Sequence[TableReader]) -> list[dict[int, Column]]:
+    """Columns of the first table that may name rows, with those of the other tables by their number."""
+    first = readers[0]
+    if first.id_column is not None and first.id_column.is_asked:
+        return []
+    shared = []
+    for column in filter(_may_name, first.columns):
+        found = {0: column}
+        for k, other in enumerate(readers[1:], 1):
+            if first.has_names and other.has_names:
+                place = find(column.name, [c.name for c in other.columns])
+            else:  # without headings the first column of both
+                place = 0 if column.place == 0 and first.has_names == other.has_names else None
+            if place is not None and _may_name(other.columns[place]):
+                found[k] = other.columns[place]
+        # In one of the tables at least it looks like names or numbers of rows.
+        if len(found) > 1 and any(
+            c.kind in ("id", "index") or is_identifier(c.name) for c in found.values()
+        ):
+            shared.append(found)
+    return shared
+
+
+def _may_name(column: Column) -> bool:
+    return column.kind in ("id", "index", "number") and not column.is_asked
+
+
+def _names(column: Column, table: Table) -> list[str]:
+    """The cells of a column as names; 7 and 7.0 are one."""
+    if column.kind == "id":
+        values: Sequence[float | None] | NDArray = [number(cell) for cell in table.ids or []]
+        texts = table.ids or []
+    else:
+        values = table.aside[column.place]
+        texts = [""] * len(values)
+    return [
+        text if value is None or not np.isfinite(value) else f"{value:.17g}"
+        for text, value in zip(texts, values, strict=True)
+    ]
+
+
+def _are_alike(first: list[str], own: list[str]) -> bool:
+    known = set(first)
+    is_unique = len(known) == len(first) and len(set(own)) == len(own) and "" not in known
+    return is_unique and 2 * len(known & set(own)) > min(len(first), len(own))
+
+
+def _name_rows(table: Table, column: Column, names: list[str]) -> Table:
+    """Take a column for the names of the rows, and out of the numbers."""
+    # A table without headings is read by the places of its columns: none of them has the names.
+    column.kind = "id" if table.has_names else "index"
+    column.why = "names the rows, as in the other table"
+    kept = [k for k, other in enumerate(table.columns) if other is not column]
+    return replace(
+        table,
+        columns=[table.columns[k] for k in kept],
+        values=table.values if len(kept) == len(table.columns) else table.values[:, kept],
+        ids=names,
+        id_name=column.name if table.has_names else None,
+    )
