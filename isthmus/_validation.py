@@ -223,6 +223,19 @@ def check_weights(sample_weight: Any, X: Any) -> NDArray[np.float64] | None:
     return weights
 
 
+def finite_answer(model: Any, answer: Any) -> Any:
+    """Return an answer for some rows; refuse NaN and infinite values in it."""
+    is_number = getattr(answer, "dtype", np.dtype(object)).kind == "f"
+    if is_number and not np.isfinite(answer).all():
+        rows = np.flatnonzero(~np.isfinite(answer).reshape(len(answer), -1).all(axis=1))
+        raise ValueError(
+            f"{type(model).__name__} has no finite answer for {len(rows)} of {len(answer)} rows, the first "
+            f"is row {rows[0]} (counted from 0): look for values there that are far too large, or fit the "
+            "model again."
+        )
+    return answer
+
+
 def check_enough_samples(n_samples: int) -> None:
     """A map between centred data needs two rows."""
     if n_samples < 2:

@@ -23,7 +23,7 @@ LAYERS = [  # from the top down
     {"model_selection", "persistence", "compression", "features"},
     {"regression", "preimages", "expansion"},
     {"kernels", "losses", "_geometry", "_solvers", "problems", "datasets", "tables"},
-    {"_linalg", "_validation"},
+    {"_linalg", "_validation", "_saved"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
@@ -147,7 +147,8 @@ def test_nobody_asks_which_form_a_problem_has():
 
 
 def test_files_are_short():
-    assert [module for module in MODULES if len(read(module).splitlines()) > 400] == []
+    """A smaller limit cut files where they were full, not where an idea ends."""
+    assert [module for module in MODULES if len(read(module).splitlines()) > 600] == []
 
 
 def numbers(source):

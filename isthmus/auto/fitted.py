@@ -10,11 +10,13 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus._validation import (
     BaseEstimator,
     allow_far_rows,
     check_array,
     check_option,
+    finite_answer,
     validate_data,
 )
 from isthmus.auto.methods.block_search import are_blocks, block_importances, join_known
@@ -30,6 +32,7 @@ _WHY_NOT = {  # what has a better score than the answer is not the answer
 }
 
 
+@saved(cv_results_="any", curves_="any", answers_="any", best_score_error_="any")
 class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """What a search can do once it is fitted."""
 
@@ -106,7 +109,7 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 "rows: fill it, leave the row out, or fit on rows with missing values."
             )
         with allow_far_rows():  # which the domain is asked about
-            return self.best_estimator_.predict(rows)
+            return finite_answer(self, self.best_estimator_.predict(rows))
 
     @property
     def rank_(self) -> int | None:

@@ -10,6 +10,7 @@ from scipy.linalg import cholesky, solve_triangular
 from sklearn.gaussian_process import GaussianProcessRegressor
 
 from isthmus._linalg import BLOCK, Array, row_blocks
+from isthmus._saved import saved
 from isthmus._validation import check_memory
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
@@ -18,6 +19,7 @@ from isthmus.kernels.gram import gram_diagonal, take
 _VARIANCE_JITTER = 1e-10  # of the mean variance of a point
 
 
+@saved(points="n .", root="n n", scale="q")
 @dataclass
 class Deviations:
     r"""Standard deviations of a process that sees its training rows through few points.

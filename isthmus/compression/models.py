@@ -19,7 +19,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import BaseEstimator, validate_data
+from isthmus._saved import saved
+from isthmus._validation import BaseEstimator, finite_answer, validate_data
 from isthmus.compression.deviations import Deviations
 from isthmus.compression.path import CompressionPath
 from isthmus.compression.probabilities import (
@@ -117,7 +118,7 @@ class Compressed(BaseEstimator):
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self, "expansion_")
-        return self.expansion_(self._check_rows(X))
+        return finite_answer(self, self.expansion_(self._check_rows(X)))
 
     def _check_rows(self, X: Any) -> Any:
         if not _takes_numbers(self.expansion_):
@@ -128,6 +129,7 @@ class Compressed(BaseEstimator):
         )
 
 
+@saved(expansion___coef="n q|n", deviations___scale="q|1")
 class CompressedRegressor(RegressorMixin, Compressed):
     """A compressed ``KernelRidge``, ``SVR``, ``NuSVR`` or ``GaussianProcessRegressor``.
 
@@ -248,6 +250,7 @@ class CompressedClassifier(ClassifierMixin, Compressed):
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 
+@saved(offset_="1|")
 class CompressedOutlierDetector(OutlierMixin, Compressed):
     """A compressed ``OneClassSVM``."""
 

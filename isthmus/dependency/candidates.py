@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus.dependency.held_out import HeldOut, choose, propose, rows_of_regression, total
 from isthmus.dependency.row_weights import factorise, row_weights
 from isthmus.kernels import gram
@@ -23,6 +24,7 @@ N_CANDIDATES = 30
 _INPUTS_AT_ONCE = 500  # whose weights of all training outputs are in memory
 
 
+@saved(cv_results_="any")
 class CandidateRanking:
     r"""Rank what a generator proposes by input-output kernel regression.
 

@@ -10,12 +10,14 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus._validation import (
     BaseEstimator,
     check_array,
     check_enough_samples,
     check_flag,
     check_option,
+    finite_answer,
 )
 from isthmus.dependency.expansions import ExpansionMixin
 from isthmus.dependency.kernel_score import kernel_score
@@ -46,6 +48,7 @@ from isthmus.problems.streams.sources import Rows, as_rows
 _FLOATS = (np.float64, np.float32)
 
 
+@saved(expansion___coef="n q|n r", y_loadings_="-|q r", embedding_intercept_="q")
 class DependencyRegressor(
     FittedToBlocks, ExpansionMixin, StagesMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):
@@ -304,7 +307,8 @@ class DependencyRegressor(
         """Return output scores (n_samples, n_components_y); with a linear output kernel, the outputs."""
         check_is_fitted(self)
         X = self._check_new(X)
-        return self._in_units(self._scores(X)).astype(self._out_dtype(X), copy=False)
+        scores = self._in_units(self._scores(X)).astype(self._out_dtype(X), copy=False)
+        return finite_answer(self, scores)
 
     def _out_dtype(self, X: Any) -> Any:
         """Return float32 if the training and query data are float32; computations are in float64."""
@@ -343,7 +347,7 @@ class DependencyRegressor(
         """
         check_is_fitted(self)
         X = self._check_new(X)
-        scores = self._scores(X)
+        scores = finite_answer(self, self._scores(X))
         dtype = self._out_dtype(X)
         self._warn_unrelated(X, scores)
         if self.outputs_ is None:
@@ -353,7 +357,7 @@ class DependencyRegressor(
                     "is not linear."
                 )
             scores = self._in_units(scores).astype(dtype, copy=False)
-            return scores[:, 0] if self._y_is_1d else scores
+            return finite_answer(self, scores[:, 0] if self._y_is_1d else scores)
         if self.candidates_ is not None and not set(options) - {"n_best"}:
             found = self._by_candidates(X, scores, options.get("n_best"), return_loss)
             return found if return_loss else found[0]

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus.expansion.noise import without_noise
 from isthmus.kernels import gram
 from isthmus.kernels.gram import length
@@ -19,6 +20,7 @@ from isthmus.kernels.wrappers import is_precomputed
 _KERNEL_VALUES = 2**19  # kernel values held at a time: they stay in the cache
 
 
+@saved(points="n .", coef="n k|n|n", intercept="k||1", values="n k|n|n")
 class Expansion:
     r"""Functions :math:`f_j(x) = \sum_i a_{ij} k(x_i, x) + b_j` that share their points.
 

@@ -12,7 +12,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import BaseEstimator, check_array, check_option
+from isthmus._saved import saved
+from isthmus._validation import BaseEstimator, check_array, check_option, finite_answer
 from isthmus.features.axes import KernelAxes, MapOptions
 from isthmus.features.cost import can_decompose, count_landmarks
 from isthmus.features.exact import fit_exact
@@ -49,6 +50,9 @@ def _has_preimage(self: Any) -> bool:
     return True
 
 
+@saved(
+    points_="n .", dual_coef_="n r", eigenvalues_="r", row_means_="n", mean_coef_="n", offset_="r"
+)
 class KernelMap(
     FittedToBlocks, MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
@@ -304,7 +308,7 @@ class KernelMap(
             Z[rows] = (K - self.row_means_ if self.center else K) @ coef
         if hasattr(self, "offset_"):
             Z += self.offset_.astype(Z.dtype)
-        return Z
+        return finite_answer(self, Z)
 
     def residual(self, X: Any) -> NDArray:
         """Return the squared distance of new samples from the span of the axes (n_samples,)."""

@@ -11,6 +11,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, require_squares, row_blocks
+from isthmus._saved import saved
 from isthmus._validation import (
     N_FOLDS,
     BaseEstimator,
@@ -28,6 +29,7 @@ _LEAST_EXPLAINED = 0.5  # share of what standards differ by; less of it is no tr
 _WINDOW_NUMBERS = 2**20  # numbers of windows that are decomposed at a time
 
 
+@saved(x_mean_="p", y_mean_="q", columns_="q w", coef_="q w", error_="any", relative_error_="any")
 class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Map spectra of a secondary instrument to those of the primary one, from a few common standards.
 

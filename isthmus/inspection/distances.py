@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 
 from isthmus._linalg import EPS, ROUNDING, Array, power_of_two
 from isthmus._linalg.eigen import leading_pairs
+from isthmus._saved import saved
 from isthmus.inspection.axis import places_of
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
@@ -20,6 +21,7 @@ _MOST_OF_PLANE = 50  # of a plane: what is beyond counts as beside it
 _NO_SPREAD_BESIDE = 1e-6  # of the spread of a column: less than this beside a plane says nothing
 
 
+@saved(mean="c", scale="c", noise="c", rotations="c k", loadings="c k", whitening="k k")
 class Subspace:
     """A plane through the training rows: T2 within it, Q to it, in the frame of a model.
 
@@ -154,6 +156,7 @@ class Neighbours:
         return cdist(scores, self.points).min(axis=1)
 
 
+@saved(points="n .", norms="n")
 class FeatureDistance:
     r"""Squared distance in feature space from the span of training rows, and to the nearest of them.
 
@@ -186,6 +189,7 @@ class FeatureDistance:
         }
 
 
+@saved(lower="c", upper="c", has_two_values="c")
 class Ranges:
     """The range of each input; 1 is the end of a range, seen from its middle.
 

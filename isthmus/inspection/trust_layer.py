@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import allow_far_rows
+from isthmus._validation import allow_far_rows, finite_answer
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.intervals import half_widths, widen
 from isthmus.inspection.trust import Trust
@@ -41,7 +41,7 @@ class TrustLayer:
         quiet = nullcontext() if self.domain_ is None else allow_far_rows()
         with quiet, warnings.catch_warnings():  # the names have been matched
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return self.estimator_.predict(rows)
+            return finite_answer(self.estimator_, self.estimator_.predict(rows))
 
     def _named(self, values: NDArray, X: Any) -> Any:
         return values

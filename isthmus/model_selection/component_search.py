@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from isthmus._saved import saved
 from isthmus._validation import BaseEstimator, check_enough_samples, check_option
 from isthmus.model_selection.candidates import (
     candidate_alphas,
@@ -56,6 +57,7 @@ from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.crossval import default_score, split_weights
 
 
+@saved(cv_results_="any", error_score="any", best_score_="any")
 class ComponentSearchCV(
     HandsOnTransforms, MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
 ):

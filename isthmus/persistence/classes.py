@@ -85,7 +85,7 @@ _CLASSES = {
     "sklearn.linear_model": "BayesianRidge ElasticNet ElasticNetCV HuberRegressor Lasso LassoCV "
     "LinearRegression LogisticRegression MultiTaskElasticNet MultiTaskElasticNetCV MultiTaskLasso "
     "MultiTaskLassoCV Ridge RidgeClassifier RidgeCV",
-    "sklearn.metrics._scorer": "_Scorer",
+    "sklearn.metrics._scorer": "_PassthroughScorer _Scorer",
     "sklearn.model_selection": "GridSearchCV GroupKFold KFold LeaveOneOut RepeatedKFold ShuffleSplit "
     "StratifiedKFold TimeSeriesSplit",
     "sklearn.multiclass": "OneVsOneClassifier OneVsRestClassifier",
@@ -134,3 +134,17 @@ def listed_name(home: str, last: str) -> str | None:
         if name in CLASSES or name in FUNCTIONS:
             return name
     return None
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function, not a class."""
+    return callable(value) and hasattr(value, "__qualname__") and not isinstance(value, type)
+
+
+def full_name(value: Any) -> str:
+    """What a message calls a value that a file cannot hold."""
+    kind = value if isinstance(value, type) or is_function(value) else type(value)
+    name = f"{getattr(kind, '__module__', '')}.{getattr(kind, '__qualname__', kind)}"
+    return (
+        f"the {'type' if isinstance(value, type) else 'function'} {name}" if kind is value else name
+    )

@@ -28,7 +28,7 @@ from isthmus.persistence.errors import (
     PickleRefusedError,
     TruncatedFileError,
 )
-from isthmus.persistence.limits import MOST_TEXT, parse
+from isthmus.persistence.limits import MOST_TEXT, Budget, parse
 
 # 1 was an archive of skops.
 FORMAT = 2
@@ -63,6 +63,7 @@ class Shell:
     signed: bytes  # the part of the header that a signature signs, the checksum in it
     signature: bytes | None
     size: int
+    budget: Budget
 
 
 def pack(
@@ -92,6 +93,8 @@ def unpack(path: str | os.PathLike) -> Shell:
         version = int(header[2])
         length = int(header[3])
         digest = header[4].decode()
+        if version < 1:
+            raise CorruptedFileError(f"{path} is corrupted: there is no format {version}.")
         if version > FORMAT:
             raise NewerFormatError(
                 f"{path} has format {version}, this release reads formats up to {FORMAT}: update "
@@ -109,7 +112,8 @@ def unpack(path: str | os.PathLike) -> Shell:
             f"{path} is corrupted: its content does not match its checksum; copy or save it again."
         )
     line, payload = first_line(body, path)
-    manifest = parse(line, path)
+    budget = Budget(length, path)
+    manifest = parse(line, path, budget)
     if not isinstance(manifest, dict) or not all(
         isinstance(manifest.get(key, {}), dict) for key in ("summary", "versions")
     ):
@@ -117,7 +121,7 @@ def unpack(path: str | os.PathLike) -> Shell:
             f"{path} is corrupted: its description was not written by isthmus."
         )
     signature = None if header[5] is None else bytes.fromhex(header[5].decode())
-    return Shell(version, manifest, payload, header[1], signature, status.st_size)
+    return Shell(version, manifest, payload, header[1], signature, status.st_size, budget)
 
 
 def first_line(body: memoryview, path: Any) -> tuple[bytes, memoryview]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class ModelFileError(ValueError):
     """A file is not a model that can be loaded; nothing of it was run."""
@@ -37,3 +39,11 @@ class ForeignTypeError(ModelFileError):
 
 class SignatureError(ModelFileError):
     """The file is not signed by the key that is trusted."""
+
+
+def foreign(what: Any, name: Any) -> ForeignTypeError:
+    """A file names a class that is not in the table."""
+    return ForeignTypeError(
+        f"{what} is refused: it asks for {str(name)[:80]}; only the types that "
+        "isthmus/persistence/classes.py lists are built from a file."
+    )

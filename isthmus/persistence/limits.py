@@ -21,9 +21,33 @@ _MOST_DIMENSIONS = 16
 _LONGEST_SIDE = 2**40
 _DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|c8|c16|[SU][1-9]\d{0,5})")
 _LAST_CHARACTER = 0x10FFFF
+# Searches that leave out one row at a time keep a score of each under a name of its own.
+_MOST_KEYS = 2**17
+_LARGEST_KEY = 2**31
+# A file may take as many times its length, and what is free, in memory.
+_TIMES, _FREE = 10, 2**26
+# Bytes of what JSON becomes, by the marks in it: lists and dictionaries twice, before and after.
+_COST = {b"[": 128, b"{": 200, b",": 40, b'"': 16}
 
 
-def parse(text: bytes, what: Any) -> Any:
+class Budget:
+    """The bytes that may be built from a file of a given length: one budget for all of it."""
+
+    def __init__(self, length: int, what: Any) -> None:
+        self.most = self.left = _TIMES * length + _FREE
+        self.what = what
+
+    def spend(self, n_bytes: int) -> None:
+        """Count bytes before they are built."""
+        self.left -= n_bytes
+        if self.left < 0:
+            raise UnsafeArchiveError(
+                f"{self.what} is refused: it would take more than {self.most} bytes of memory, "
+                f"{_TIMES} times its length and {_FREE}."
+            )
+
+
+def parse(text: bytes, what: Any, budget: Budget | None = None) -> Any:
     """JSON of bounded length and number of values; depth is bounded by the parser itself."""
     if len(text) > MOST_TEXT:
         raise UnsafeArchiveError(
@@ -34,6 +58,8 @@ def parse(text: bytes, what: Any) -> Any:
         raise UnsafeArchiveError(
             f"{what} is refused: its description has more than {MOST_NODES} values."
         )
+    if budget is not None:
+        budget.spend(sum(cost * text.count(mark) for mark, cost in _COST.items()))
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -67,3 +93,19 @@ def array_from(data: Any, dtype: str, shape: Any, order: str, what: Any) -> NDAr
         if codes.max(initial=0) > _LAST_CHARACTER or is_half.any():
             raise CorruptedFileError(f"{what} is corrupted: a text has an invalid character.")
     return array
+
+
+def odd_values(array: NDArray) -> set[str]:
+    """Which of "nan", "inf" and "-inf" an array has."""
+    if array.dtype.kind not in "fc" or np.isfinite(array).all():
+        return set()
+    infinite = array[np.isinf(array)]
+    words = {"nan": np.isnan(array), "inf": infinite.real > 0, "-inf": ~(infinite.real > 0)}
+    return {word for word, has in words.items() if has.any()}
+
+
+def are_keys(keys: Any) -> bool:
+    """Whether a dictionary may have these keys: others can be made to collide, and take hours."""
+    return len(keys) <= _MOST_KEYS and all(
+        type(key) is str or (type(key) is int and abs(key) < _LARGEST_KEY) for key in keys
+    )

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import sys
+import warnings
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import pairwise
@@ -15,13 +16,14 @@ import numpy as np
 
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.persistence.errors import CorruptedFileError, ModelFileError, UnsafeArchiveError
-from isthmus.persistence.limits import array_from, array_size, parse
+from isthmus.persistence.limits import Budget, array_from, array_size, parse
 from isthmus.persistence.outputs import Output, write_atomically
 from isthmus.persistence.signing import check_signature, signer
 from isthmus.persistence.skops_files import load_archive
 from isthmus.persistence.tree import Decoder, Encoder
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
+_ARRAY = 400  # bytes of an array besides its values
 
 
 def save(
@@ -43,7 +45,8 @@ def save(
     model : estimator
         An estimator of isthmus, one of those of scikit-learn that ``isthmus/persistence/classes.py``
         lists, or a pipeline of them. A model that holds anything else (functions, trees, forests,
-        types of others) is refused here, not when it is loaded.
+        types of others), or NaN where a prediction would read it, is refused here, not when it is
+        loaded. ``n_jobs`` and ``memory`` are of this machine: they are None in the file, with a warning.
     path : path or Output
         The file, by custom ``something.isthmus``.
     summary : dict, default=None
@@ -62,9 +65,17 @@ def save(
     (50, 3)
     """
     name = f"{type(model).__module__}.{type(model).__qualname__}"
-    payload = _encode(model, name)
-    if _encode(_build(memoryview(payload), name), name) != payload:
+    encoder = Encoder(name)
+    payload = _encode(model, encoder)
+    again = _build(memoryview(payload), name, Budget(len(payload), name))
+    if _encode(again, Encoder(name)) != payload:
         raise CorruptedFileError(f"{name} cannot be saved: it would not come back as it is.")
+    if encoder.left_out:
+        left_out = " and ".join(sorted(encoder.left_out))
+        warnings.warn(
+            f"{left_out} of {name} belong to this machine and are None in {path}: set them after load.",
+            stacklevel=2,
+        )
     if summary is None:
         tell = getattr(model, "training_summary", None)
         summary = tell() if callable(tell) else _plain_summary(model)
@@ -106,7 +117,7 @@ def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | No
     try:
         if shell.format == 1:
             return load_archive(shell.payload, path)
-        return _build(shell.payload, path)
+        return _build(shell.payload, path, shell.budget)
     except ModelFileError:
         raise
     except Exception as error:
@@ -135,9 +146,8 @@ def describe(path: str | os.PathLike) -> dict[str, Any]:
     return {**shell.manifest, **told}
 
 
-def _encode(model: Any, what: str) -> bytes:
+def _encode(model: Any, encoder: Encoder) -> bytes:
     """A model as a line of JSON and its arrays."""
-    encoder = Encoder(what)
     root = encoder.encode(model)
     table, parts = [], []
     for array in encoder.arrays:
@@ -148,10 +158,10 @@ def _encode(model: Any, what: str) -> bytes:
     return b"".join([line.encode(), b"\n", *parts])
 
 
-def _build(payload: memoryview, what: Any) -> Any:
+def _build(payload: memoryview, what: Any, budget: Budget) -> Any:
     """The model of a line of JSON and its arrays; all sizes are counted first."""
     line, data = first_line(payload, what)
-    told = parse(line, what)
+    told = parse(line, what, budget)
     if not isinstance(told, dict) or set(told) != {"arrays", "root"}:
         raise CorruptedFileError(f"{what} is corrupted: it describes no model.")
     table = told["arrays"]
@@ -164,11 +174,12 @@ def _build(payload: memoryview, what: Any) -> Any:
         raise UnsafeArchiveError(
             f"{what} is refused: its arrays claim {ends[-1]} bytes, it has {len(data)}."
         )
+    budget.spend(len(data) + _ARRAY * len(table))
     arrays = [
         array_from(data[begin:end], dtype, shape, order, what)
         for (begin, end), (dtype, shape, order) in zip(pairwise(ends), table)
     ]
-    return Decoder(arrays, what).decode(told["root"])
+    return Decoder(arrays, what, budget).decode(told["root"])
 
 
 def _versions() -> dict[str, str]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from isthmus.persistence.archive import Archive
 from isthmus.persistence.classes import CLASSES, FUNCTIONS, listed_name
-from isthmus.persistence.errors import CorruptedFileError, UnsafeArchiveError
-from isthmus.persistence.limits import DEEPEST, MOST_NODES
-from isthmus.persistence.tree import Decoder, foreign
+from isthmus.persistence.errors import CorruptedFileError, UnsafeArchiveError, foreign
+from isthmus.persistence.limits import DEEPEST, MOST_NODES, Budget
+from isthmus.persistence.tree import Decoder
 
 _VALUES = {
     "DictNode": ("builtins.dict",),
@@ -35,7 +35,7 @@ def load_archive(payload: bytes | memoryview, path: Any) -> Any:
     """The model of an archive of format 1."""
     translator = _Translator(Archive(payload, path), path)
     tree = translator.node(translator.archive.schema)
-    return Decoder(translator.arrays, path).decode(tree)
+    return Decoder(translator.arrays, path, Budget(len(payload), path)).decode(tree)
 
 
 class _Translator:

@@ -5,8 +5,8 @@ in the file                           what it is
 ===================================== ===========================================================
 ``null true 1 1.5 "text" [...]``      None, bool, int, float, str, list
 ``{"float": "nan"}``                  a float that JSON has no word for
-``{"tuple": [...]}``                  also ``set``, ``slice``
-``{"dict": [[key, value], ...]}``     a dictionary
+``{"tuple": [...]}``                  also ``set``, ``slice``, ``range``
+``{"dict": [[key, value], ...]}``     a dictionary; keys and what is in sets are texts or integers
 ``{"array": 3}``                      the third array; ``scalar``: its only item
 ``{"objects": [...], "shape": []}``   an array of Python objects
 ``{"masked": [data, mask, fill]}``    a masked array
@@ -18,7 +18,8 @@ in the file                           what it is
 ``{"same": 3}``                       the third object once more
 ===================================== ===========================================================
 
-An object is made without calling its constructor, and its state set. Nothing else is called.
+An object is made without calling its constructor, and its state set. Nothing else is called. ``n_jobs`` and
+``memory`` of an object are None.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from isthmus.persistence import classes, errors
 from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed, name_of
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
-from isthmus.persistence.laws import check_state
-from isthmus.persistence.limits import DEEPEST, MOST_NODES, array_size
+from isthmus.persistence.laws import check_odd, check_state, cost_of_checks
+from isthmus.persistence.limits import DEEPEST, MOST_NODES, Budget, are_keys, array_size, odd_values
 from isthmus.persistence.renewal import renew_state
 
 _SPARSE = {
@@ -49,6 +51,11 @@ _LARGEST_INT = 2**130  # no model counts so far
 # Length of the state of MT19937.
 _TWISTER_WORDS = 624
 _SCALARS = (type(None), bool, str)
+# What belongs to the machine of the fit: how many processes, and a folder.
+_OF_MACHINE = ("n_jobs", "memory")
+_OBJECT = 1000  # bytes of an object besides its attributes
+# What takes as long to build as so many bytes elsewhere: sparse matrices, masked arrays, random states.
+_SLOW = 2**15
 _COLLECTIONS: dict[str, Any] = {"tuple": tuple, "set": set}
 
 
@@ -58,6 +65,7 @@ class Encoder:
     def __init__(self, what: str) -> None:
         self.what = what
         self.arrays: list[NDArray] = []
+        self.left_out: set[str] = set()
         self._array_places: dict[int, int] = {}
         self._objects: dict[int, int] = {}
         self._kept: list[Any] = []  # as long as their addresses are names
@@ -77,6 +85,10 @@ class Encoder:
             raise self._foreign("objects are nested too deeply")
         if kind is list:
             return self._all(value)
+        if kind in (set, dict) and not are_keys(value):
+            raise self._foreign(
+                "keys that are neither texts nor small integers, or too many of them"
+            )
         if kind in _COLLECTIONS.values():
             items = value if kind is tuple else sorted(value, key=repr)
             return {kind.__name__: self._all(items)}
@@ -90,8 +102,8 @@ class Encoder:
             return self._array(value)
         if isinstance(value, np.generic):
             return {"scalar": self._place(np.asarray(value))}
-        if kind is slice:
-            return {"slice": self._all([value.start, value.stop, value.step])}
+        if kind in (slice, range):
+            return {kind.__name__: self._all([value.start, value.stop, value.step])}
         if kind.__name__ in _SPARSE and kind is _SPARSE[kind.__name__]:
             parts = [value.data, value.indices, value.indptr]
             return {
@@ -111,15 +123,20 @@ class Encoder:
     def _object(self, value: Any) -> Any:
         if id(value) in self._objects:
             return {"same": self._objects[id(value)]}
-        if _is_function(value) and name_of(value) in FUNCTIONS:
+        if classes.is_function(value) and name_of(value) in FUNCTIONS:
             return {"function": name_of(value)}
         name = name_of(type(value))
         if name not in CLASSES:
-            raise self._foreign(_name(value))
+            raise self._foreign(classes.full_name(value))
         state = value.__getstate__()
         if state is not None and type(state) is not dict:
-            raise self._foreign(f"{_name(value)} with a state that is not a dictionary")
-        coded = {key: self._at(f".{key}", item) for key, item in (state or {}).items()}
+            raise self._foreign(f"{classes.full_name(value)} with a state that is not a dictionary")
+        coded = {}
+        for key, item in (state or {}).items():
+            if key in _OF_MACHINE and item is not None:
+                self.left_out.add(key)
+                item = None
+            coded[key] = self._at(f".{key}", item)
         self._kept.append(value)
         self._objects[id(value)] = len(self._objects)
         return {"object": name, "state": coded}
@@ -129,7 +146,7 @@ class Encoder:
             mask = np.ma.getmaskarray(value)
             return {"masked": self._all([value.data, mask, value.fill_value])}
         if type(value) not in (np.ndarray, np.memmap):
-            raise self._foreign(_name(value))
+            raise self._foreign(classes.full_name(value))
         if value.dtype == object:
             return {"objects": self._all(list(value.ravel())), "shape": list(value.shape)}
         return {"array": self._place(value)}
@@ -148,7 +165,7 @@ class Encoder:
     def _random_state(self, value: np.random.RandomState) -> Any:
         told = value.get_state(legacy=False)
         if told["bit_generator"] != "MT19937":
-            raise self._foreign(_name(value))
+            raise self._foreign(classes.full_name(value))
         words = told["state"]["key"], int(told["state"]["pos"])
         return {"random_state": self._all([*words, int(told["has_gauss"]), float(told["gauss"])])}
 
@@ -173,8 +190,12 @@ class Encoder:
 class Decoder:
     """From JSON to objects, each checked before it is built."""
 
-    def __init__(self, arrays: list[NDArray], what: Any) -> None:
+    def __init__(self, arrays: list[NDArray], what: Any, budget: Budget) -> None:
         self.what = what
+        self._budget = budget
+        # Which of NaN and infinite values an array has, and what has been built since this was last set.
+        self._odd_arrays = [odd_values(array) for array in arrays]
+        self._odd: set[str] = set()
         self._given = arrays
         self._objects: list[Any] = []
         self._sizes: list[int] = []
@@ -225,21 +246,35 @@ class Decoder:
         return items
 
     def _build_float(self, node: Any, depth: int) -> float:
-        return _ODD[node["float"]]
+        value = _ODD[node["float"]]
+        self._odd |= odd_values(np.asarray(value))
+        return value
 
     def _build_collection(self, node: Any, depth: int) -> Any:
-        ((kind, items),) = node.items()
-        return _COLLECTIONS[kind](self._items(items, depth))
+        ((kind, coded),) = node.items()
+        items = self._items(coded, depth)
+        if kind == "set":
+            self._check_keys(items)
+        return _COLLECTIONS[kind](items)
 
     _build_tuple = _build_set = _build_collection
 
-    def _build_slice(self, node: Any, depth: int) -> slice:
-        return slice(*self._items(node["slice"], depth, 3))
+    def _check_keys(self, keys: list[Any]) -> None:
+        if not are_keys(keys):
+            raise self._bad("keys are neither texts nor small integers, or too many")
+
+    def _build_slice(self, node: Any, depth: int) -> Any:
+        ((kind, parts),) = node.items()
+        return (slice if kind == "slice" else range)(*self._items(parts, depth, 3))
+
+    _build_range = _build_slice
 
     def _build_dict(self, node: Any, depth: int) -> dict[Any, Any]:
         if type(node["dict"]) is not list:
             raise self._bad()
-        return dict(self._items(pair, depth, 2) for pair in node["dict"])
+        pairs = [self._items(pair, depth, 2) for pair in node["dict"]]
+        self._check_keys([key for key, _ in pairs])
+        return dict(pairs)
 
     def _build_array(self, node: Any, depth: int) -> NDArray:
         place = node["array"]
@@ -247,12 +282,14 @@ class Decoder:
             raise self._bad()
         if place >= len(self._given):
             raise self._bad("an array is missing")
+        self._odd |= self._odd_arrays[place]
         return self._given[place]
 
     def _build_scalar(self, node: Any, depth: int) -> Any:
         array = self._build_array({"array": node["scalar"]}, depth)
         if array.shape != ():
             raise self._bad()
+        self._budget.spend(2 * array.nbytes)
         return array[()]
 
     def _build_objects(self, node: Any, depth: int) -> NDArray:
@@ -271,6 +308,7 @@ class Decoder:
             raise self._bad()
         if data.shape != mask.shape:
             raise self._bad("a mask differs in shape from its array")
+        self._budget.spend(_SLOW + data.nbytes + mask.nbytes + data.itemsize)
         return np.ma.MaskedArray(data, mask, fill_value=fill)
 
     def _build_sparse(self, node: Any, depth: int) -> Any:
@@ -279,6 +317,7 @@ class Decoder:
         array_size("<f8", shape, self.what)
         if kind is None or len(shape) != 2 or data.dtype.kind not in "biufc":
             raise self._bad()
+        self._budget.spend(_SLOW + 2 * (data.nbytes + indices.nbytes + pointers.nbytes))
         major, minor = shape if "csr" in node["sparse"] else shape[::-1]
         if not (
             data.ndim == indices.ndim == pointers.ndim == 1
@@ -305,13 +344,14 @@ class Decoder:
         is_inside = type(position) is int and 0 <= position <= _TWISTER_WORDS
         if not is_inside or has_gauss not in (0, 1):
             raise self._bad("the position of a random generator is outside of its state")
+        self._budget.spend(_SLOW)
         made = np.random.RandomState(0)
         made.set_state(("MT19937", words, position, has_gauss, gauss))
         return made
 
     def _build_function(self, node: Any, depth: int) -> Any:
         if node["function"] not in FUNCTIONS:
-            raise foreign(self.what, node["function"])
+            raise errors.foreign(self.what, node["function"])
         return find_listed(node["function"])
 
     def _build_same(self, node: Any, depth: int) -> Any:
@@ -324,15 +364,22 @@ class Decoder:
     def _build_object(self, node: Any, depth: int) -> Any:
         name, coded = node["object"], node["state"]
         if type(name) is not str or name not in CLASSES:
-            raise foreign(self.what, name)
+            raise errors.foreign(self.what, name)
         cls, before = find_listed(name), self._count
         if type(coded) is not dict:
             raise self._bad()
-        for key in coded:
+        odd_before, state = self._odd, {}
+        for key, item in coded.items():
             # A method of that name would be hidden by it.
             if not key.isidentifier() or key.startswith("__") or callable(getattr(cls, key, None)):
                 raise self._bad(f"{name} has no attribute {key[:60]!r}")
-        state = {key: self.decode(item, depth) for key, item in coded.items()}
+            if key in _OF_MACHINE and item is not None:
+                raise self._bad(f"{name}.{key} is not None")
+            self._odd = set()
+            state[key] = self.decode(item, depth)
+            check_odd(cls, key, self._odd, f"{self.what}: {cls.__name__}.{key}")
+        self._odd = odd_before
+        self._budget.spend(_OBJECT + cost_of_checks(cls, state))
         state = renew_state(cls, state, f"{self.what}: {cls.__name__}")
         check_state(cls, state, f"{self.what}: {cls.__name__}")
         made = cls.__new__(cls)
@@ -345,26 +392,6 @@ class Decoder:
 
 # Kinds of nodes, and how many words each has.
 _BUILT = dict.fromkeys(
-    ("float tuple set slice dict array scalar masked dtype type random_state "
+    ("float tuple set slice range dict array scalar masked dtype type random_state "
      "function same").split(), 1
 ) | {"objects": 2, "object": 2, "sparse": 3}  # fmt: skip
-
-
-def foreign(what: Any, name: Any) -> ForeignTypeError:
-    """A file names a class that is not in the table."""
-    return ForeignTypeError(
-        f"{what} is refused: it asks for {str(name)[:80]}; only the types that "
-        "isthmus/persistence/classes.py lists are built from a file."
-    )
-
-
-def _is_function(value: Any) -> bool:
-    return callable(value) and hasattr(value, "__qualname__") and not isinstance(value, type)
-
-
-def _name(value: Any) -> str:
-    kind = value if isinstance(value, type) or _is_function(value) else type(value)
-    name = f"{getattr(kind, '__module__', '')}.{getattr(kind, '__qualname__', kind)}"
-    return (
-        f"the {'type' if isinstance(value, type) else 'function'} {name}" if kind is value else name
-    )

@@ -22,12 +22,14 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import ROUNDING, Array
+from isthmus._saved import saved
 from isthmus._validation import BaseEstimator, check_array, check_count
 from isthmus.kernels.gram import owned, take
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.preimages.targets import Targets
 
 
+@saved(objects_="n .", coordinates_="n .", residual_="n", point_lengths_="m", _shares="m .")
 class Preimage(BaseEstimator, ABC):
     """Base of the methods that return from points of a feature space to objects.
 

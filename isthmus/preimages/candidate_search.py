@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal, take
 from isthmus.kernels.wrappers import is_precomputed
@@ -15,6 +16,7 @@ from isthmus.preimages.base import RankingPreimage, rank_all, smallest
 from isthmus.preimages.targets import Targets
 
 
+@saved(candidates_="m", matrix_="m n", diagonal_="m")
 class CandidateSearch(RankingPreimage):
     r"""Choose the best of given candidates by the full loss, or the k best.
 

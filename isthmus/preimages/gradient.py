@@ -11,6 +11,7 @@ from scipy.optimize import LinearConstraint, linprog, minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus._validation import warn
 from isthmus.kernels import gram
 from isthmus.kernels.gram import gram_diagonal
@@ -22,6 +23,7 @@ from isthmus.preimages.targets import Targets
 _AGREE = 1e-9  # by how much equalities may miss each other, in units of the data
 
 
+@saved(lower_="-inf c", upper_="inf c", _box="any", bounds="any", _pull="c", _centre="c")
 class Gradient(Preimage):
     r"""Minimise the full loss by descent, with a box, linear constraints and a pull.
 
@@ -98,12 +100,14 @@ class Gradient(Preimage):
         if self._matrix is not None:
             _require_feasible(self._matrix, self._low, self._high, self._box)
 
+    @property
+    def _box(self) -> tuple[Array, Array]:
+        """The box for ``u``, ``z = centre + unit u``."""
+        low, high = ((end - self._centre) / self._unit for end in (self.lower_, self.upper_))
+        return low, high
+
     def _to_units(self) -> None:
-        """Box and constraints for ``u``, ``z = centre + unit u``; each row of length one."""
-        self._box = (
-            (self.lower_ - self._centre) / self._unit,
-            (self.upper_ - self._centre) / self._unit,
-        )
+        """Constraints for ``u``, ``z = centre + unit u``; each row of length one."""
         if self._matrix is None:
             return
         lengths = self._unit * np.linalg.norm(self._matrix, axis=1)

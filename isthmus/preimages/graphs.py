@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus._solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
 from isthmus._validation import check_count, check_flag, check_option
 from isthmus.kernels import gram
@@ -36,6 +37,7 @@ _ENOUGH_POINTS = 1e-14  # of |Psi|^2: points that leave less of it are enough
 _EXACT_GRAPH = 1e-9  # a loss below this share of |Psi|^2 is that of the pre-image itself
 
 
+@saved(sizes_="m", shares_="m .")
 class GraphSearch(RankingPreimage):
     r"""Search for undirected graphs near a point of the feature space of :class:`GraphKernel`.
 

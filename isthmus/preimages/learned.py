@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, spreads
+from isthmus._saved import saved
 from isthmus._validation import check_memory, check_number, check_option, check_weights
 from isthmus.kernels import RBF, gram
 from isthmus.kernels.resolve import resolve_kernel
@@ -25,6 +26,7 @@ _ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)  # ridge weights that are tried for scores wi
 _ENOUGH_OBJECTS = 20  # objects: a held-out fifth of fewer says nothing about noise
 
 
+@saved(offset_="c", centres_="m .", dual_coef_="m c")
 class Learned(Preimage):
     r"""Learn a kernel ridge regression from the scores to the objects, [BWS2004]_, [B2006]_ Sec. 3.2.4.
 

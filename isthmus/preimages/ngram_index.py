@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus.kernels.sequences.encoding import Alphabet, Ints
 from isthmus.kernels.sequences.ngrams import NgramKernel, ngram_levels
 
 
+@saved(matrix="d n", depths="d", keys="d+-1", lengths="n")
 class NgramIndex:
     """A trie of the n-grams of some sequences.
 

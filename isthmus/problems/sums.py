@@ -1,7 +1,6 @@
 """First and second moments: all that a linear map needs to know of the data under squared loss.
 
-``Moments`` is built from arrays, sparse matrices or blocks of rows, updated, merged with another
-and can have a part taken away. Everything is float64 whatever comes in.
+``Moments`` is summed over arrays or blocks, merged, and can have a part taken away; all in float64.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isthmus._linalg import Array, column_scales, roots, row_blocks
 from isthmus._linalg.roots import Rows
+from isthmus._saved import saved
 from isthmus._validation import check_memory
 from isthmus.problems.splits import dense_rows
 from isthmus.problems.summing import (
@@ -28,6 +28,7 @@ from isthmus.problems.summing import (
 )
 
 
+@saved(xx="a a", xy="a b", yy="b b|b")
 class Moments:
     r"""Weight, means and centred second moments of paired rows ``x`` and ``y``.
 
@@ -70,8 +71,7 @@ class Moments:
     x_mean, y_mean : ndarray of shape (n_features,), (n_targets,)
         Weighted means.
     xx, xy, yy : ndarray
-        Centred second moments of shape (n_features, n_features), (n_features, n_targets),
-        (n_targets, n_targets); with ``full_yy=False``, ``yy`` is its diagonal, (n_targets,).
+        Centred second moments; with ``full_yy=False``, ``yy`` is its diagonal, (n_targets,).
     factor : ndarray of shape (k, n_features + n_targets)
         R and T side by side, k <= n_features.
 

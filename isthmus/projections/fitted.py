@@ -11,7 +11,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
-from isthmus._validation import BaseEstimator, validate_data
+from isthmus._saved import saved
+from isthmus._validation import BaseEstimator, finite_answer, validate_data
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
 from isthmus.kernels.gram import length, take
@@ -29,6 +30,7 @@ class SupervisedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return tags
 
 
+@saved(points_="n .", dual_coef_=". r", offset_="r", held_out_score_="nan")
 class FittedProjection(SupervisedTransformer):
     """What every projection by an eigenproblem does once it is fitted."""
 
@@ -65,7 +67,7 @@ class FittedProjection(SupervisedTransformer):
         Z = np.empty((n, len(self.offset_)))
         for rows in row_blocks(n, BLOCK_ROWS):
             Z[rows] = self._expansion(take(X, rows)) + self.offset_
-        return Z.astype(self._out_dtype(X), copy=False)
+        return finite_answer(self, Z.astype(self._out_dtype(X), copy=False))
 
     def _expansion(self, X: Any) -> Array:
         if self.points_ is None:

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, column_signs
+from isthmus._saved import saved
 from isthmus._validation import check_count, check_enough_samples, check_memory, validate_data, warn
 from isthmus.kernels import center_train, median_gamma
 from isthmus.kernels.distinct import deal_by_content
@@ -27,6 +28,7 @@ AUTO_GAUSSIAN_ALPHA = 1e-2  # of the trace of the Gaussian Gram matrix
 GRAM_MATRICES = 9  # n x n numbers at a time, at most
 
 
+@saved(components_="r p", _mean="p", held_out_score_="nan")
 class KDR(SupervisedTransformer):
     r"""Find the linear subspace that explains most of the outputs: kernel dimension reduction.
 

@@ -16,7 +16,14 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks
-from isthmus._validation import BaseEstimator, allow_far_rows, check_array, validate_data
+from isthmus._saved import saved
+from isthmus._validation import (
+    BaseEstimator,
+    allow_far_rows,
+    check_array,
+    finite_answer,
+    validate_data,
+)
 from isthmus.problems.streams.blockwise import FittedToBlocks, by_blocks, maps_blocks, score_source
 from isthmus.problems.streams.sources import as_rows
 from isthmus.regression.far_rows import warn_if_far
@@ -26,6 +33,12 @@ FLOATS = (np.float64, np.float32)
 _PREDICT_BLOCK = 2**17
 
 
+@saved(
+    x_mean_="p", x_scale_="p", _x_rest="p", coef_="q p|p", intercept_="q|", y_mean_="q|1",
+    y_scale_="q|1", x_rotations_="p r", x_weights_="p r", x_loadings_="p r", y_loadings_="q r|1 r",
+    score_gram_="r r", _nesting="r r", output_scale_="q|1", x_explained_variance_ratio_="any",
+    y_explained_variance_ratio_="any",
+)  # fmt: skip
 class FittedMap(
     FittedToBlocks,
     ClassNamePrefixFeaturesOutMixin,
@@ -80,7 +93,8 @@ class FittedMap(
         if not sparse.issparse(rows):
             warn_if_far(self, rows, stacklevel=3)
         Y = self._affine(rows, np.atleast_2d(self.coef_).T) + self.y_mean_
-        return (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
+        Y = (Y[:, 0] if self._y_is_1d else Y).astype(rows.dtype, copy=False)
+        return finite_answer(self, Y)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return R2 of the predictions, averaged over the outputs.
@@ -171,7 +185,7 @@ class FittedMap(
         """
         rows = self._check_new(X)
         T = self._affine(rows, self.x_rotations_ / self.x_scale_[:, None])
-        return T.astype(rows.dtype, copy=False)
+        return finite_answer(self, T.astype(rows.dtype, copy=False))
 
     def inverse_transform(self, X: ArrayLike) -> NDArray:
         """Return inputs that have the given scores: the least squares reconstruction.

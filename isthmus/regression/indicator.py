@@ -12,7 +12,13 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from isthmus._validation import BaseEstimator, inner_router, refuse_dask, routed_to_inner
+from isthmus._validation import (
+    BaseEstimator,
+    finite_answer,
+    inner_router,
+    refuse_dask,
+    routed_to_inner,
+)
 
 
 class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -104,7 +110,7 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             positive where the second class is predicted.
         """
         check_is_fitted(self)
-        indicators = self.estimator_.predict(X)
+        indicators = finite_answer(self, self.estimator_.predict(X))
         if len(self.classes_) == 2:
             return indicators[:, 1] - indicators[:, 0]
         return indicators

@@ -10,9 +10,11 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import BaseEstimator, check_enough_samples, validate_data
+from isthmus._saved import saved
+from isthmus._validation import BaseEstimator, check_enough_samples, finite_answer, validate_data
 
 
+@saved(coef_="q p|p", intercept_="q|")
 class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """A small linear estimator: no sample weights, no missing values, computed in float64."""
 
@@ -48,4 +50,4 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(rows @ self.coef_.T + self.intercept_)
+        return finite_answer(self, np.asarray(rows @ self.coef_.T + self.intercept_))

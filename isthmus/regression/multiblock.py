@@ -16,12 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, power_of_two, spreads
 from isthmus._linalg.graded import column_units, graded_units
+from isthmus._saved import saved
 from isthmus._validation import check_count, check_flag, check_option, validate_data
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 from isthmus.regression.pls import PLS
 
 
+@saved(x_mean_="p", x_rotations_="p r")
 class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegressor):
     """A linear map from blocks of columns through a few scores, once its factors are found."""
 

@@ -14,12 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import ROUNDING, Array
+from isthmus._saved import saved
 from isthmus._validation import (
     BaseEstimator,
     check_alpha,
     check_array,
     check_count,
     check_enough_samples,
+    finite_answer,
     validate_data,
 )
 from isthmus.kernels import gram
@@ -36,6 +38,7 @@ _ENOUGH_RATINGS = 20_000  # ... in five draws if there are fewer than these
 _RELATIVE_ALPHAS = np.logspace(-3, 3, 13)  # times the mean of the centred kernel's diagonal
 
 
+@saved(points_="n p", dual_coef_="n q", intercept_="q", noise_variance_="nan")
 class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Predict ratings of items from their features, and fill the gaps of a table of ratings.
 
@@ -288,7 +291,7 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         Y = self._predict(validate_data(self, X, reset=False, dtype=np.float64))
-        return Y[:, 0] if self._is_1d else Y
+        return finite_answer(self, Y[:, 0] if self._is_1d else Y)
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
         """Return R2 of the observed ratings, averaged over the users whose ratings differ."""

@@ -11,9 +11,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import BaseEstimator, allow_far_rows, check_array, check_flag, check_number
+from isthmus._saved import saved
+from isthmus._validation import (
+    BaseEstimator,
+    allow_far_rows,
+    check_array,
+    check_flag,
+    check_number,
+    finite_answer,
+)
 
 
+@saved(slope_="q|", bias_="q|")
 class SlopeBias(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Correct the predictions of a fitted model by a line, output by output.
 
@@ -110,7 +119,8 @@ class SlopeBias(MetaEstimatorMixin, MultiOutputMixin, RegressorMixin, BaseEstima
         """
         check_is_fitted(self)
         with allow_far_rows():
-            return np.asarray(self.bias_ + self.slope_ * self.estimator.predict(X))
+            prediction = self.bias_ + self.slope_ * self.estimator.predict(X)
+        return finite_answer(self, np.asarray(prediction))
 
 
 def spike(

@@ -12,7 +12,14 @@ from sklearn.utils.metaestimators import available_if
 from isthmus._linalg import Array
 from isthmus._linalg.graded import graded_svd
 from isthmus._solvers import Reason
-from isthmus._validation import check_flag, check_number, check_option, check_verbose, warn
+from isthmus._validation import (
+    check_flag,
+    check_number,
+    check_option,
+    check_verbose,
+    finite_answer,
+    warn,
+)
 from isthmus.losses import Squared
 from isthmus.losses.registry import get_loss
 from isthmus.problems.frame import ridge_in_units, scales_x
@@ -367,7 +374,7 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         linear = super().predict(X)
         if isinstance(self.loss_, Squared):
             return linear
-        return self.loss_.inverse_link(linear).astype(linear.dtype, copy=False)
+        return finite_answer(self, self.loss_.inverse_link(linear).astype(linear.dtype, copy=False))
 
     @property
     def coef_path_(self) -> NDArray:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import Ridge
 
 import isthmus
 from isthmus.auto import MethodSearchCV
@@ -112,6 +113,17 @@ def test_a_model_without_a_domain_predicts_and_says_so(model, run, tmp_path):
     code, _, err = run("report", "old.isthmus", "X.csv", "Y.csv", "-o", "old.html")
     assert code == 0, err
     assert "has no domain" in (tmp_path / "old.html").read_text("utf-8")
+
+
+@pytest.mark.filterwarnings("ignore")  # of rows far out, and of the overflow
+@pytest.mark.parametrize("model", [Ridge(), isthmus.PLS(1)], ids=["sklearn", "isthmus"])
+def test_predictions_that_are_not_finite_are_an_error(run, model):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    isthmus.save(model.fit(X, 1e200 * X[:, 0]), "m.isthmus")
+    np.savetxt("new.csv", 1e150 * X, delimiter=",", header="a,b", comments="")
+    code, _, said = run("predict", "m.isthmus", "new.csv", "-o", "out.csv")
+    assert code != 0 and not Path("out.csv").exists()
+    assert "no finite answer for 20 of 20 rows, the first is row 0" in " ".join(said.split())
 
 
 def test_models_saved_in_python_are_predicted(tables, run, tmp_path):

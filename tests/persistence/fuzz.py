@@ -1,8 +1,10 @@
 """Change good model files at random, load them, and ask what loads: ``python fuzz.py --seconds 60``.
 
-Allowed is a ``ModelFileError`` or a model that answers or raises an ordinary exception. A crash, a
-hang, memory without bound and anything that a file makes the process do besides (import, open, run)
-end the run; the seed and the file are told, and ``--seed`` repeats them.
+Allowed is a ``ModelFileError`` or a model that answers or raises an ordinary exception. A crash, an answer
+that is not finite, a file that takes more than ten times its length and 64 MB or five seconds of the
+processor to load, and anything that it makes the process do besides (import, open, run) end the run; the
+seed and the file are told, and ``--seed`` repeats them. Scikit-learn's own models are asked as
+``isthmus predict`` asks them, through ``PlainModel``.
 """
 
 import argparse
@@ -43,6 +45,7 @@ from isthmus import (
     load,
     save,
 )
+from isthmus.cli.models import PlainModel
 from isthmus.kernels import SequenceKernel
 from isthmus.persistence import ModelFileError
 from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed
@@ -61,6 +64,9 @@ FORBIDDEN = (
     "shutil.",
 )
 SLOWEST, MOST_MEMORY = 20, 3 * 2**30
+# Of a file when it is loaded: seconds of the processor, and bytes beside ten times its length.
+LOADED_WITHIN, FREE, TIMES = 5.0, 2**26, 10
+PEAK = Path("/proc/self/clear_refs")  # where Linux forgets the largest memory so far
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20, 4))
 Y = X[:, :2] + 0.1 * rng.normal(size=(20, 2))
@@ -85,6 +91,72 @@ def models():
         KernelPCA(2, kernel="rbf").fit(X),
         GaussianProcessRegressor(RBF(2.0), optimizer=None).fit(X, Y),
     ]
+
+
+# -- numbers, lengths and shared arrays ---------------------------------------------------------------
+
+
+def arrays_of(told, data):
+    """The arrays of a description, as views of their bytes."""
+    found, at = [], 0
+    for dtype, shape, order in told["arrays"]:
+        size = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
+        found.append(np.frombuffer(data[at : at + size], dtype).reshape(shape, order=order))
+        at += size
+    return found
+
+
+def respelt(told, arrays):
+    """A description and bytes of these arrays."""
+    told["arrays"] = [[a.dtype.str, list(a.shape), "C"] for a in arrays]
+    return told, b"".join(a.tobytes() for a in arrays)
+
+
+def other_numbers(dice, array):
+    """An array with some other numbers."""
+    if not array.size or array.dtype.kind not in "biuf":
+        return array
+    array = array.copy()
+    cell = dice.randrange(array.size)
+    factor = dice.choice([0, -1, 2, 1e9, 1e155, 1e300, np.nan, np.inf])
+    with np.errstate(all="ignore"):
+        if dice.random() < 0.5:
+            array.flat[cell] = np.asarray(factor).astype(array.dtype)
+        else:
+            array[...] = (array * float(factor)).astype(array.dtype)
+    return array
+
+
+def other_length(dice, array):
+    """An array with other sides and bytes to match."""
+    if array.nbytes > 2**20:
+        return array
+    if not array.ndim:
+        return np.repeat(array, dice.choice([1, 2, 3]))
+    axis = dice.randrange(array.ndim)
+    n = array.shape[axis]
+    kept = dice.choice([[0], range(n - 1), range(n + 1), [], np.arange(5 * n), range(n)[::-1]])
+    changed_array = array.take(kept, axis, mode="wrap") if n else array
+    return dice.choice([changed_array, changed_array, array[None], array.ravel()[:1].reshape(())
+                        if array.size else array])  # fmt: skip
+
+
+def with_other_arrays(dice, told, data):
+    """Numbers and lengths changed in some arrays; references that point to others."""
+    arrays, told = arrays_of(told, data), copy.deepcopy(told)
+    for _ in range(dice.choice([1, 1, 2, 5])):
+        kind = dice.randrange(3)
+        if arrays and kind < 2:
+            k = dice.randrange(len(arrays))
+            arrays[k] = (other_numbers, other_length)[kind](dice, arrays[k])
+            continue
+        spots = [
+            (node, key) for node, key in places(told["root"]) if key in ("array", "same", "scalar")
+        ]
+        if spots:
+            node, key = dice.choice(spots)
+            node[key] = dice.randrange(max(1, len(arrays)))
+    return respelt(told, arrays)
 
 
 # -- one change -----------------------------------------------------------------------------------
@@ -115,7 +187,14 @@ def odd_value(dice, told):
         {"function": dice.choice(sorted(FUNCTIONS))}, {"function": "os.system"},
         {"object": dice.choice(sorted(CLASSES)), "state": {}}, {"object": "os.system", "state": {}},
         {"object": dice.choice(sorted(CLASSES)), "state": copy.deepcopy(told["root"].get("state", {}))},
-        {"slice": [0, 10**9, None]}, {"set": [1]},
+        {"slice": [0, 10**9, None]}, {"range": [0, 10**9, 1]}, {"set": [1]},
+        {"dict": [[k * (2**61 - 1), 0] for k in range(dice.choice([3, 30_000]))]},
+        {"set": [k << dice.choice([0, 20, 61]) for k in range(dice.choice([3, 30_000]))]},
+        [{dice.choice(["array", "scalar", "same"]): dice.randrange(20)}] * dice.choice([3, 3000]),
+        [{"random_state": [{"array": dice.randrange(30)}, 0, 0, 0.0]}] * dice.choice([3, 3000]),
+        [{"masked": [{"array": dice.randrange(30)}, {"array": dice.randrange(30)}, 1]}] * 1000,
+        [{"sparse": "csc_matrix", "parts": [{"array": dice.randrange(30)} for _ in range(3)],
+          "shape": [dice.choice([3, 4]), 4]}] * dice.choice([1, 1000]),
     ]  # fmt: skip
     return dice.choice(anything)
 
@@ -167,7 +246,11 @@ def changed(dice, told, data):
 def crafted(dice, good):
     """A file with a right checksum and a wrong content."""
     told, data, old = dice.choice(good)
-    kind = dice.randrange(10)
+    kind = dice.randrange(14)
+    if kind >= 10:
+        told, data = with_other_arrays(dice, told, data)
+        if dice.random() < 0.5:
+            return pack({"summary": {}}, json.dumps(told).encode() + b"\n" + data)
     if kind == 0:  # format 1: bytes of the archive
         payload = bytearray(old)
         for _ in range(dice.choice([1, 3, 30])):
@@ -206,22 +289,65 @@ class Watch:
             self.seen.append((event, str(arguments)[:200]))
 
 
-def tried(path, watch):
+def memory():
+    """Bytes of the process now, and at most since the peak was forgotten."""
+    told = dict(
+        line.split(":", 1)
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if ":" in line
+    )
+    return [1024 * int(told[key].split()[0]) for key in ("VmRSS", "VmHWM")]
+
+
+def is_finite(answer):
+    """Whether an answer has no NaN and no infinite value in it."""
+    if isinstance(answer, list | tuple) or getattr(answer, "dtype", np.dtype(float)).kind == "O":
+        return all(map(is_finite, answer))
+    return (
+        not isinstance(answer, np.ndarray) or answer.dtype.kind != "f" or np.isfinite(answer).all()
+    )
+
+
+def asked(model):
+    """The answers of a model: one of isthmus by itself, one of others through the command."""
+    if type(model).__module__.startswith("isthmus"):
+        for ask in ("predict", "transform", "decision_function"):
+            if hasattr(model, ask):
+                yield getattr(model, ask)(X)
+    elif hasattr(model, "predict"):
+        yield PlainModel(model, "m").predict_rows(X)
+    elif hasattr(model, "transform"):
+        model.transform(X)  # what scikit-learn makes of its numbers is its own
+    repr(model)
+
+
+def tried(path, watch, worst):
     """Load a file and ask the model; return what became of it."""
+    can_forget = PEAK.exists()
+    if can_forget:
+        PEAK.write_text("5")
+        before = memory()[0]
+    begun = time.process_time()
     watch.path, watch.seen, watch.is_on = str(path), [], True
     try:
         model = load(path)
     except ModelFileError:
-        return "refused"
+        model = None
     finally:
         watch.is_on = False
         if watch.seen:
             raise SystemExit(f"a file made the process do {watch.seen[0]}")
+    seconds = time.process_time() - begun
+    extra = memory()[1] - before - TIMES * os.path.getsize(path) if can_forget else 0
+    worst["seconds"], worst["extra"] = max(worst["seconds"], seconds), max(worst["extra"], extra)
+    if seconds > LOADED_WITHIN or extra > FREE:
+        raise SystemExit(f"{path}: {seconds:.1f} s, {extra} bytes beside {TIMES} times its length")
+    if model is None:
+        return "refused"
     try:
-        for ask in ("predict", "transform", "decision_function"):
-            if hasattr(model, ask):
-                getattr(model, ask)(X)
-        repr(model)
+        for answer in asked(model):
+            if not is_finite(answer):
+                raise SystemExit(f"{path}: {type(model).__name__} has an answer that is not finite")
     except TimeoutError:  # a search that was told to take longer: it can be interrupted
         return "slow"
     except Exception:
@@ -248,16 +374,17 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.isthmus"
-        watch, good = Watch(), []
+        watch, good, worst = Watch(), [], {"seconds": 0.0, "extra": 0}
         for model in models():
             save(model, path)
             line, data = first_line(unpack(path).payload, path)
             old = skops.io.dumps(model, compression=zipfile.ZIP_STORED)
             good.append((json.loads(line), bytes(data), old))
-            assert tried(path, watch) == "answered"
+            assert tried(path, watch, worst) == "answered"
             path.write_bytes(pack({"summary": {}}, old, version=1))
-            assert tried(path, watch) == "answered"
-        signal.signal(signal.SIGALRM, ended)
+            assert tried(path, watch, worst) == "answered"
+        signal.signal(signal.SIGPROF, ended)  # of the processor, however busy the machine is
+        worst.update(seconds=0.0, extra=0)
         base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         resource.setrlimit(resource.RLIMIT_AS, (base + 2 * MOST_MEMORY,) * 2)
         first = random.SystemRandom().randrange(2**40) if options.seed is None else options.seed
@@ -266,18 +393,18 @@ def main():
             seed = first + k
             print(f"\rseed {seed}", end="", file=sys.stderr, flush=True)
             path.write_bytes(crafted(random.Random(seed), good))
-            signal.alarm(SLOWEST)
-            begun = time.monotonic()
-            became = tried(path, watch)
-            signal.alarm(0)
-            if became == "refused" and time.monotonic() - begun > SLOWEST / 2:
-                raise SystemExit(f"seed {seed}: {path} took too long to be refused")
+            signal.setitimer(signal.ITIMER_PROF, SLOWEST)
+            try:
+                became = tried(path, watch, worst)
+            except SystemExit as fault:
+                raise SystemExit(f"seed {seed}, after {k} files: {fault}") from None
+            signal.setitimer(signal.ITIMER_PROF, 0)
             counts[became] = counts.get(became, 0) + 1
             k += 1
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - base
         if peak > MOST_MEMORY:
             raise SystemExit(f"from seed {first} on: {peak} bytes of memory")
-    print(json.dumps({"first": first, "files": k, "peak": peak, **counts}))
+    print(json.dumps({"first": first, "files": k, "peak": peak, **worst, **counts}))
 
 
 if __name__ == "__main__":

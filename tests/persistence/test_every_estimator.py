@@ -343,6 +343,21 @@ def test_files_of_format_1(name, tmp_path):
     assert_equal(ask(load(tmp_path / "new.isthmus")), ask(model))
 
 
+@pytest.mark.filterwarnings("ignore")  # of rows far out, and of numbers beyond float64
+@pytest.mark.parametrize("size", [1e150, 1e306, 1.7e308])
+@pytest.mark.parametrize("name", FITTED)
+def test_an_answer_is_finite_or_an_error(name, size):
+    """Rows so large that products of them leave float64: no NaN is handed out for a prediction."""
+    model, rows = fitted(name), np.sign(X) * size
+    for ask in ("predict", "decision_function", "predict_rows"):
+        try:
+            found = getattr(model, ask)(rows)
+        except (AttributeError, TypeError, ValueError):
+            continue
+        if isinstance(found, np.ndarray) and found.dtype.kind == "f":
+            assert np.isfinite(found).all()
+
+
 def test_none_is_missing():
     public = set()
     for module in pkgutil.walk_packages(isthmus.__path__, "isthmus."):

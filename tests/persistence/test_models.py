@@ -18,6 +18,7 @@ import isthmus
 from isthmus import (
     PLS,
     IndicatorClassifier,
+    KernelMap,
     ManifoldPLS,
     MethodSearchCV,
     ReducedRankRegression,
@@ -28,9 +29,9 @@ from isthmus import (
 from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import FunctionLoss
 from isthmus.papers.riemannian_pls import RiemannianPLS
-from isthmus.persistence import classes, describe
-from isthmus.persistence.container import FORMAT
-from isthmus.persistence.errors import ForeignTypeError
+from isthmus.persistence import ModelFileError, classes, describe
+from isthmus.persistence.container import FORMAT, first_line, pack, unpack
+from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 X, Y, _ = make_low_rank_regression(40, 6, 3, rank=2, noise=0.2, random_state=0)
@@ -127,6 +128,43 @@ def test_describe_imports_no_model(tmp_path, monkeypatch):
     save(MODELS["pls"].fit(X, Y), path)
     monkeypatch.setattr(classes, "import_module", None)  # nor is a class asked for
     assert describe(path)["summary"]["model"].startswith("PLS(")
+
+
+def test_processes_and_folders_of_this_machine_are_not_in_a_file(tmp_path):
+    path = tmp_path / "m.isthmus"
+    model = make_pipeline(KernelMap(n_jobs=2, n_components=3), Ridge(), memory=str(tmp_path)).fit(
+        X, Y
+    )
+    with pytest.warns(
+        UserWarning, match=r"^memory and n_jobs of .*Pipeline belong to this machine"
+    ):
+        save(model, path)
+    again = load(path)
+    assert again.memory is None and again[0].n_jobs is None
+    assert model.memory == str(tmp_path) and model[0].n_jobs == 2
+    assert_array_equal(again.predict(X), model.predict(X))
+    save(again, path)  # without a warning
+    line, data = first_line(unpack(path).payload, path)
+    for old, new in ((b'"n_jobs":null', b'"n_jobs":4000'), (b'"memory":null', b'"memory":"/tmp"')):
+        assert old in line
+        path.write_bytes(pack({"summary": {}}, line.replace(old, new) + b"\n" + bytes(data)))
+        with pytest.raises(
+            CorruptedFileError, match=r"(KernelMap\.n_jobs|Pipeline\.memory) is not None"
+        ):
+            load(path)
+
+
+def test_a_flipped_bit_of_the_first_line_is_noticed(tmp_path):
+    path = tmp_path / "m.isthmus"
+    save(PLS(1).fit(X, Y), path)
+    data = path.read_bytes()
+    for at in range(data.index(b"\n") + 1):
+        for bit in range(8):
+            flipped = bytearray(data)
+            flipped[at] ^= 1 << bit
+            path.write_bytes(flipped)
+            with pytest.raises(ModelFileError):
+                load(path)
 
 
 def test_what_cannot_be_loaded_is_not_saved(tmp_path):

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus._validation import validate_data
 from isthmus.expansion import Expansion
 
@@ -37,6 +38,7 @@ class FoundModel(MultiOutputMixin, RegressorMixin, BaseEstimator):
         raise TypeError(f"{type(self).__name__} is made by a search and has no fit of its own.")
 
 
+@saved(coef_="q p|p", intercept_="q|")
 class LinearMap(FoundModel):
     """A linear map whose coefficients were found elsewhere: ``X @ coef_.T + intercept_``."""
 
@@ -56,6 +58,7 @@ class LinearMap(FoundModel):
         return rows @ self.coef_.T + self.intercept_
 
 
+@saved(expansion___coef="n q|n", lowest_="-inf q|", highest_="inf q|")
 class KernelModel(FoundModel):
     """A kernel expansion as a regressor; ``isthmus.compress`` takes it.
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, row_blocks, spreads
+from isthmus._saved import saved
 from isthmus._validation import validate_data
 from isthmus.auto.blends import best_shares
 from isthmus.auto.clock import check_time
@@ -32,6 +33,7 @@ _ROWS_WALKED = 256  # rows walked down all trees at a time
 _OUTPUT_DIGITS = 9  # of the outputs in units of their spreads, so that units do not break ties
 
 
+@saved(left_="n", right_="n", feature_="n", threshold_="n", value_="n q", intercept_="q")
 class Forest(FoundModel):
     """Regression trees as tables: walked down with numpy, checked and saved as plain arrays.
 

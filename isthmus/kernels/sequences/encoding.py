@@ -128,7 +128,6 @@ class Alphabet:
             for token in sequence:
                 known.setdefault(plain(token), len(known))
         self.tokens = list(known)
-        self._codes = known
         self._strings = all(isinstance(sequence, str) for sequence in sequences)
         self._arrays = all(isinstance(sequence, np.ndarray) for sequence in sequences)
 
@@ -137,7 +136,7 @@ class Alphabet:
 
     def encode(self, sequences: Sequence[Any]) -> Corpus:
         """Codes of sequences; a token that is not in the alphabet has a code of its own behind it."""
-        more = dict(self._codes)
+        more = {token: code for code, token in enumerate(self.tokens)}
         codes = [
             more.setdefault(token if type(token) is str else plain(token), len(more))
             for s in sequences

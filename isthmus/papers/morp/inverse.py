@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import GRAM_RANK_TOL, Array
 from isthmus._linalg.eigen import leading_pairs
+from isthmus._saved import saved
 from isthmus._validation import (
     BaseEstimator,
     check_alpha,
@@ -23,6 +24,7 @@ from isthmus.kernels import center_train, gram
 from isthmus.kernels.resolve import resolve_kernel
 
 
+@saved(points_="n .", dual_coef_=". r", offset_="r")
 class InverseMORP(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Multi-output regularised projection by (14) of [YYT2005]_, corrected.
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._geometry import Geometry, Stiefel
 from isthmus._linalg import ROUNDING, Array
+from isthmus._saved import saved
 from isthmus._solvers import SolverResult
 from isthmus._validation import check_alpha, check_option, validate_data, warn
 from isthmus.papers.linear import PaperRegression
@@ -28,6 +29,7 @@ _CG_DIGITS = 1e6  # condition number of X from which on a geometry with the metr
 _TIE = 1e-6  # of the largest singular value of the fit: closer ones are equal
 
 
+@saved(x_mean_="p", x_rotations_="p r")
 class RiemannianPLS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PaperRegression):
     r"""PLS on a generalised Grassmann or a product manifold, by conjugate gradients [CSGHY]_ Sec. 3.
 

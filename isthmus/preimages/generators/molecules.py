@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus._validation import BaseEstimator, check_number, check_option, warn
 from isthmus.kernels.graphs.graph import Graph, as_graph, edge_marks
 from isthmus.preimages.generators.generator import Generator
@@ -115,6 +116,7 @@ def _as_formula(value: Any) -> dict[str, int]:
     return dict(atoms)
 
 
+@saved(molecules_="n", formulas_="n", masses_="nan n")
 class MoleculeLibrary(Generator, BaseEstimator):
     """Propose the molecules of a library that have the formula, or about the mass, of an input.
 

@@ -11,11 +11,13 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus.kernels.sequences.encoding import Ints
 
 _UNSEEN = np.log(1e-6)  # of a chunk that a symbol never had, where likelihoods are compared
 
 
+@saved(labels="k", coef=". k", intercept="k", after=". k")
 @dataclass
 class Kind:
     """The classifier of places that have the same input symbol."""

@@ -113,7 +113,7 @@ class VectorWindows:
     def transform(self, X: Sequence[Any]) -> np.ndarray:
         found = []
         for x in X:
-            rows = (np.reshape(x, (len(x), -1)) - self.mean) / self.scale
+            rows = (np.reshape(x, (len(x), len(self.mean))) - self.mean) / self.scale
             padded = np.pad(rows, ((self.reach, self.reach), (0, 0)))
             found.append(
                 np.concatenate(

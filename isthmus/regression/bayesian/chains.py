@@ -11,6 +11,7 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
+from isthmus._saved import saved
 from isthmus._solvers.chains import bulk_ess, split_rhat, tail_ess
 from isthmus._validation import warn
 from isthmus.regression.bayesian.draws import ChainDraws, Start
@@ -93,6 +94,7 @@ def posterior_kind(prior: Prior, is_dense: bool) -> type[Posterior]:
     return kinds.get(prior.kind, FreeFactorPosterior)
 
 
+@saved(rhat="any", ess_bulk="any", ess_tail="any", acceptance="any")
 @dataclass(frozen=True)
 class ChainReport:
     """Diagnostics of the chains.

@@ -11,7 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import BLOCK, Array, row_blocks
-from isthmus._validation import check_array
+from isthmus._saved import saved
+from isthmus._validation import check_array, finite_answer
 from isthmus.losses import Logistic
 from isthmus.problems.streams.blockwise import by_blocks
 from isthmus.regression.base import LatentRegression
@@ -21,6 +22,11 @@ from isthmus.regression.bayesian.likelihoods import Likelihood
 from isthmus.regression.bayesian.subspaces import SubspacePosterior, subspace_posterior
 
 
+@saved(
+    left_draws_="c d p r", right_draws_="c d q r|c d 1 r", intercept_draws_="c d q|c d 1",
+    noise_draws_="c d q|c d 1", noise_covariance_draws_="c d q q|c d 1 1", _mean="p q|p 1",
+    _shift="q|1",
+)  # fmt: skip
 class PosteriorModel(LatentRegression):
     """A map known by draws from its posterior; a subclass says how they are made."""
 
@@ -68,7 +74,7 @@ class PosteriorModel(LatentRegression):
         found = [mean] + [std] * return_std + [bounds] * (interval is not None)
         if self._y_is_1d:
             found = [A[:, 0] for A in found]
-        found = [A.astype(rows.dtype, copy=False) for A in found]
+        found = [finite_answer(self, A.astype(rows.dtype, copy=False)) for A in found]
         return found[0] if len(found) == 1 else tuple(found)
 
     def _spread(
