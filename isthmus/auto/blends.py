@@ -162,6 +162,8 @@ class Blend(FoundModel):
         predicted = [np.asarray(model.predict(X)) for model in self.estimators_]
         flat = predicted[0].ndim == 1
         weights = self.weights_[:, 0] if flat else self.weights_
+        if weights.shape[1:] != predicted[0].shape[1:]:  # one column would count for all
+            raise ValueError(f"weights_ has shape {self.weights_.shape}: not those of the outputs.")
         return sum(w * p for w, p in zip(weights, predicted, strict=True))
 
     @property
