@@ -23,7 +23,15 @@ from isthmus.preimages.targets import Targets
 _AGREE = 1e-9  # by how much equalities may miss each other, in units of the data
 
 
-@saved(lower_="-inf c", upper_="inf c", _box="any", bounds="any", _pull="c", _centre="c")
+@saved(
+    objects_="n c",
+    lower_="-inf c",
+    upper_="inf c",
+    _box="any",
+    bounds="any",
+    _pull="c",
+    _centre="c",
+)
 class Gradient(Preimage):
     r"""Minimise the full loss by descent, with a box, linear constraints and a pull.
 
