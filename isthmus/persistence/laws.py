@@ -144,7 +144,7 @@ def _fits(name: str, value: Any, law: str, case: int, sides: dict[str, int]) -> 
         shape = np.shape(value)
         if shape == () and value in _NEUTRAL:
             return True
-        if name in _OF_OBJECTS:
+        if name in _OF_OBJECTS and (letters[1:] == ["p"] or len(shape) != len(letters)):
             letters, shape = letters[:1], shape[:1]
     else:
         return True
