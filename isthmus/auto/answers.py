@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from isthmus._linalg import Array
@@ -101,21 +102,39 @@ class Answers:
         fold are those that the rows before it had in the comparison.
         """
         splits = outer_splits("time", trial.X, trial.Y, None, 0)
-        if trial is not self.blend:
-            later = trial.with_splits(splits)
+        return self._judge_again(trial, lambda part: part.with_splits(splits), False, tell, limit)
+
+    def score_without(
+        self, trial: Trial, numbers: NDArray, tell: Progress, limit: float, rows: NDArray
+    ) -> tuple[float, float] | None:
+        """Scores of a chosen trial in folds without some of the ``numbers``, and in those that it had.
+
+        None if the clock would show ``limit`` before.
+        """
+        places = np.searchsorted(numbers, rows)
+        rest = self._judge_again(trial, lambda part: part.without(places), True, tell, limit)
+        return None if rest is None else (rest.score, trial.score)
+
+    def _judge_again(
+        self, trial: Any, change: Any, by_itself: bool, tell: Progress, limit: float
+    ) -> Any:
+        """Run a chosen trial in other folds, a blend with weights by the same or by the first ones."""
+        if self.blend is None or trial is not self.blend:
+            later = change(trial)
             later.run(tell, limit)
             return later if later.is_done else None
         parts = [self.members[k] for k in self._used(trial)[0]]
         seconds = sum(float(np.nansum(part.fit_seconds)) for part in parts)
         if time.perf_counter() + seconds > limit:
             return None
-        runs = [part.with_splits(splits) for part in parts]
+        runs = [change(part) for part in parts]
         for run in runs:
             run.run(tell, limit)
             if not run.is_done:
                 return None
-        blended = trial.with_splits(splits)
-        blended.blend_as(runs, [[part.predictions for part in parts]] * len(splits))
+        blended = change(trial)
+        seen = [part.predictions for part in (runs if by_itself else parts)]
+        blended.blend_as(runs, [seen] * len(blended.splits))
         return blended
 
     def learning_factors(self, trial: Trial) -> Array:

@@ -209,7 +209,7 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 name: {key: _json(value) for key, value in told.items()}
                 for name, told in getattr(self, "answers_", {}).items()
             },
-            "notices": list(self.notices_),
+            **self.rows_summary(),
             "block_importances": self.block_importances_,
             "seed": self.random_state,
             **getattr(self, "origin_", {}),

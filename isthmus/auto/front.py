@@ -29,6 +29,8 @@ def fit_auto(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     verbose: int | None = None,
+    exclude: Any = None,
+    keep: Any = None,
     **options: Any,
 ) -> Any:
     """Compare the ladder of methods on two tables, choose, fit, and write a report.
@@ -57,6 +59,9 @@ def fit_auto(
         Weights of the rows; rows of a group are never parted.
     verbose : int or None, default=None
         1 shows a leaderboard, 0 is silent; None shows it if a person is watching.
+    exclude, keep : sequence of int or str, default=None
+        Rows, by number or name, that are left out of everything, and rows that are part of the domain even
+        if they stand out.
     **options :
         Of :class:`MethodSearchCV`: ``methods``, ``n_components``, ``loss``, ``kernel``, ``scale``,
         ``treatments``, ``scoring``, ``n_jobs``, ``random_state``.
@@ -80,6 +85,7 @@ def fit_auto(
         options = {
             "feature_names": pair.feature_names,
             "target_names": pair.target_names,
+            "row_names": pair.ids,
             **options,
         }
         X, y = pair.X, pair.Y
@@ -87,20 +93,26 @@ def fit_auto(
             y = np.array(pick_labels(pair.Y, pair.origin["classes"]["labels"]))
             options["target_names"] = [pair.origin["classes"]["column"]]
     require_numbers("X", X)
-    names = {key: options.pop(key, None) for key in ("feature_names", "target_names")}
+    names = {key: options.pop(key, None) for key in ("feature_names", "target_names", "row_names")}
+    params: dict[str, Any] = {"groups": groups, "exclude": exclude, "keep": keep}
     search = MethodSearchCV(cv=cv, prefer=prefer, time_limit=time_limit, verbose=verbose, **options)
     if are_classes(y):
         if sample_weight is not None:
             raise ValueError("sample_weight was given with classes, which take none: leave it out.")
         classifier = fit_classes(
-            search, X, y, names["target_names"], progress=progress, groups=groups
+            search,
+            X,
+            y,
+            names["target_names"],
+            progress=progress,
+            row_names=names["row_names"],
+            **params,
         )
         if report is not None:
             classifier.estimator_.report(report)
         return classifier
     require_numbers("y", y)
-    params: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups}
-    search.fit(X, y, progress=progress, **names, **params)
+    search.fit(X, y, progress=progress, sample_weight=sample_weight, **names, **params)
     if report is not None:
         search.report(report)
     return search

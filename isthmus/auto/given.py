@@ -50,12 +50,13 @@ class GivenRows:
     filler: GapFiller | None = None
 
     @classmethod
-    def of(cls, X: Array, Y: Array, params: dict[str, Any]) -> GivenRows:
-        """Check weights, groups and outputs, and leave out rows that tell nothing."""
+    def of(cls, X: Array, Y: Array, params: dict[str, Any], excluded: Any = ()) -> GivenRows:
+        """Check weights, groups and outputs, and leave out rows that tell nothing or are excluded."""
         weights, groups = check_row_params(params, len(X))
         kept = np.asarray(~np.isnan(Y).all(axis=1))
         if weights is not None:
             kept &= weights > 0
+        kept[excluded] = False
         check_outputs(Y[kept])
         weights = None if weights is None else weights[kept]
         groups = None if groups is None else groups[kept]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,9 @@ class MethodSearchCV(FittedSearch):
         What ``check`` and ``predict_interval`` know of the training rows; limits are those of the rows
         left out in the outer folds.
     notices_ : tuple of str
-        What a person should know of the fit, such as rows that look ordered.
+        What a person should know of the fit: rows that look ordered, rows that stand out.
+    excluded_, scores_without_unusual_ : tuple
+        Rows left out by ``exclude``; scores in folds without the rows that the notice names, and with them.
     cv_ : "time" or as given
         The outer folds of ``best_score_`` and of the errors of the answer; ``cv_results_`` compares in
         those that were given.
@@ -200,6 +203,9 @@ class MethodSearchCV(FittedSearch):
         feature_names: Sequence[str] | None = None,
         target_names: Sequence[str] | None = None,
         on_interrupt: str = "keep",
+        exclude: Any = None,
+        keep: Any = None,
+        row_names: Sequence[str] | None = None,
         **params: Any,
     ) -> MethodSearchCV:
         """Compare, choose and fit.
@@ -214,11 +220,13 @@ class MethodSearchCV(FittedSearch):
             training alone.
         progress : callable of (label, folds done, folds), default=None
             Told what is under way.
-        feature_names, target_names : sequence of str, default=None
-            Names of the columns; None asks the frames.
+        feature_names, target_names, row_names : sequence of str, default=None
+            Names of the columns, or None to ask the frames, and of the rows, numbered from 0 for None.
         on_interrupt : {"keep", "raise"}, default="keep"
             Whether an interrupt (Ctrl-C) ends the comparison and keeps the best found so far, if a method
             is done.
+        exclude, keep : sequence of int or str, default=None
+            Rows, by number or name: left out of everything; part of the domain even if they stand out.
         **params :
             ``sample_weight`` of shape (n_samples,), in the fits and in the scores; methods that take no
             weights are skipped. ``groups`` of shape (n_samples,): rows of a group are never parted.
@@ -238,7 +246,8 @@ class MethodSearchCV(FittedSearch):
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.target_names_ = names or [f"y{j}" for j in range(Y.shape[1])]
         self._training = rows.copy(), Y.copy()
-        given = GivenRows.of(rows, Y, params)
+        excluded, put_back = self._resolve_rows(exclude, keep, row_names, len(rows))
+        given = GivenRows.of(rows, Y, params, excluded)
         require_values(given.X, given.Y, getattr(self, "feature_names_in_", None), names)
         board = Leaderboard(self.verbose, progress, self.time_limit)
         with limit_threads(len(rows)), each_warning_once():
@@ -256,7 +265,12 @@ class MethodSearchCV(FittedSearch):
                 )
                 with suppress(*(() if on_interrupt == "raise" else (KeyboardInterrupt,))):
                     later = answers.judge_in_time(chosen, board, limit)
-            self._judge(chosen, later, order, answers.learning_factors(chosen))
+            numbers = np.flatnonzero(given.kept)
+            own = {"numbers": numbers, "keep": put_back}
+            self._judge(chosen, later, order, answers.learning_factors(chosen), own)
+            with suppress(*(() if on_interrupt == "raise" else (KeyboardInterrupt,))):
+                score = partial(answers.score_without, chosen, numbers, board, limit)
+                self._note_unusual(row_names, score)
             self.cv_predictions_ = given.spread((later or chosen).predictions)
         self.seconds_ = time.perf_counter() - begin
         return self
@@ -357,8 +371,9 @@ class MethodSearchCV(FittedSearch):
         self.n_samples_ = len(chosen.X)
 
     def _judge(
-        self, chosen: Trial, later: Trial | None, order: Order | None, factors: Array
-    ) -> None:
+        self, chosen: Trial, later: Trial | None, order: Order | None, factors: Array,
+        rows: dict[str, Any],
+    ) -> None:  # fmt: skip
         """Keep score, errors and domain of the chosen method, and warn of ordered rows.
 
         Ordered rows are judged where later ones are predicted from earlier ones; the limits of the domain
@@ -370,10 +385,11 @@ class MethodSearchCV(FittedSearch):
         self.best_score_error_ = judged.standard_error
         self.baseline_score_ = baseline_score(judged)
         self.n_splits_ = len(judged.splits)
-        errors = np.abs(judged.Y - judged.predictions)
-        self.residual_quantiles_ = sorted_errors(errors[~np.isnan(judged.predictions).any(axis=1)])
         names = getattr(self, "feature_names_in_", None)
-        self.domain_ = domain_of(self, judged, chosen, names)
+        self.domain_ = domain_of(self, judged, chosen, names, rows)
+        told = ~np.isnan(judged.predictions).any(axis=1)
+        told &= np.isin(rows["numbers"], self.domain_.rows_aside, invert=True)
+        self.residual_quantiles_ = sorted_errors(np.abs(judged.Y - judged.predictions)[told])
         if later is None:
             self.residual_quantiles_ = self.residual_quantiles_ * factors
             self.domain_.enlarge_errors(factors)

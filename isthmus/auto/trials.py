@@ -25,6 +25,7 @@ from isthmus.auto.clock import OutOfTime, until
 from isthmus.auto.gap_filler import GapFiller
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Progress
+from isthmus.inspection._domain_parts import without_rows
 
 Splits = Sequence[tuple[NDArray, NDArray]]  # rows to train on, rows left out
 # A method that may be stopped ends after the first fold with less weight in its blend than the first, or,
@@ -96,6 +97,14 @@ class Trial:
             self.rung, self.X, self.given, splits, self.problem, weights=self.weights, inner=self.inner,
             scoring=self.scoring, is_blended=self.is_blended, filler=self.filler,
         )  # fmt: skip
+
+    def without(self, rows: NDArray) -> Self:
+        """Return the same method in the same folds without some rows, not run yet."""
+        other = self.with_splits(without_rows(self.splits, rows))
+        other.given = self.given.copy()
+        other.given[rows] = np.nan
+        other.Y = other.given.reshape(self.Y.shape)
+        return other
 
     @property
     def is_done(self) -> bool:

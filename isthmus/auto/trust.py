@@ -13,12 +13,14 @@ from isthmus.inspection import Domain
 from isthmus.inspection.order import Order
 
 
-def domain_of(search: Any, trial: Trial, shuffled: Trial, names: Any) -> Domain:
+def domain_of(
+    search: Any, trial: Trial, shuffled: Trial, names: Any, rows: dict[str, Any]
+) -> Domain:
     """Return the domain of the chosen model, with limits from the rows left out in the outer folds.
 
     Those of ordered rows are still of shuffled folds: a row that is like none before it is flagged.
     Blocks have units of their own: the domain of a blend is that of its heaviest method, which brings them
-    to the same size.
+    to the same size. ``rows`` has their numbers and those of rows to keep.
     """
     model = search.best_estimator_
     if trial.problem.blocks is not None and isinstance(model, Blend):
@@ -27,7 +29,7 @@ def domain_of(search: Any, trial: Trial, shuffled: Trial, names: Any) -> Domain:
         model, trial.X, trial.given, folds=shuffled.splits, names=names,
         curve=is_curve(trial.X, names), left_out=shuffled.predictions,
         later=None if shuffled is trial else (trial.predictions, trial.splits),
-        target_names=search.target_names_,
+        target_names=search.target_names_, **rows,
     )  # fmt: skip
 
 

@@ -11,10 +11,12 @@ from isthmus.cli.console import Json, Quiet, Seed, begin, command_line
 from isthmus.cli.fit_tables import tell_fit
 from isthmus.cli.options import (
     Categories,
+    ExcludeRows,
     Header,
     IdColumn,
     IgnoreColumns,
     ImageShape,
+    KeepRows,
     OutputImageShape,
     OutputsFile,
     TargetColumns,
@@ -80,6 +82,8 @@ def fit(
     target_columns: TargetColumns = None,
     id_column: IdColumn = None,
     ignore_columns: IgnoreColumns = None,
+    exclude: ExcludeRows = None,
+    keep: KeepRows = None,
     types: Types = None,
     categories: Categories = False,
     header: Header = None,
@@ -126,6 +130,9 @@ def fit(
     Several tables with -y are blocks of inputs of the same rows: each is treated and weighted
     separately, and the share of each block in the predictions is reported.
 
+    Training rows that stand out are named. The checks of new rows leave them out, the model does not:
+    --exclude does that, and --keep takes them back into the checks.
+
     A table larger than --memory is read in blocks, twice: one method, pls unless --method is pcr or
     reduced_rank, with all numbers of components compared in the folds of --cv.
     """
@@ -162,7 +169,7 @@ def fit(
         if dask is not None or (y_file is None and is_large(x_file, memory)):
             refused: dict[str, Any] = {
                 "--report": report, "--time-limit": time_limit, "--groups": groups,
-                "--categories": categories or None,
+                "--categories": categories or None, "--exclude": exclude, "--keep": keep,
             }  # fmt: skip
             if dask is not None:
                 refused |= {"--id": id_column, "--types": types, "--header": header}
@@ -190,6 +197,7 @@ def fit(
         if "blocks" in data.origin:
             options["blocks"] = _block_columns(data.origin["blocks"])
         search = MethodSearchCV(time_limit=time_limit, random_state=seed, **options)
+        row_names = data.ids or [f"row {i + 1}" for i in range(len(data.X))]
         with console.progress() as progress:
             search.fit(
                 data.X,
@@ -199,6 +207,9 @@ def fit(
                 feature_names=data.feature_names,
                 target_names=data.target_names,
                 groups=data.groups,
+                row_names=row_names,
+                exclude=split_names(exclude),
+                keep=split_names(keep),
             )
             search.note_origin(files=x_files + ([y_file] if y_file else []), **data.origin)
             if page is not None:

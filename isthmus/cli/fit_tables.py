@@ -95,6 +95,8 @@ def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None
     # Fewer than asked for: the rank of the data bounds them.
     if rank is not None and search.n_components not in ("auto", rank):
         console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
+    if search.tell_unusual():
+        console.notice(search.notices_[-1])
     if search.best_score_ <= search.baseline_score_:
         console.notice("the model is no better than predicting the mean.")
     console.say(f"Model: {output}")

@@ -60,8 +60,9 @@ def inspect(
         ("n_samples", "rows"),
         ("n_components", "components"),
         ("compressed_from", "compressed from points"),
+        ("excluded", "left out"),
     ):
-        if summary.get(key) is not None:
+        if summary.get(key) not in (None, []):
             value = summary[key]
             console.say(
                 f"  {label:<10} {', '.join(map(str, value)) if isinstance(value, list) else value}"

@@ -32,6 +32,14 @@ TargetColumns = Annotated[
 IgnoreColumns = Annotated[
     list[str] | None, typer.Option("--ignore-columns", help="Columns to leave out, a,b,c.")
 ]
+ExcludeRows = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", help="Rows to leave out, by name or by number from 1: 17,60."),
+]
+KeepRows = Annotated[
+    list[str] | None,
+    typer.Option("--keep", help="Rows of the domain even if they stand out, by name or number."),
+]
 ImageShape = Annotated[
     str | None,
     typer.Option("--image-shape", help="Height x width of inputs that are pictures, such as 8x8."),

@@ -50,6 +50,12 @@ def part_of_folds(rows: Array, folds: Folds | None) -> tuple[NDArray, Folds]:
     return kept, renumber(folds, kept, n)
 
 
+def without_rows(folds: Folds, rows: NDArray) -> list[tuple[NDArray, NDArray]]:
+    """Folds without some of their rows."""
+    parts = [(np.setdiff1d(train, rows), np.setdiff1d(test, rows)) for train, test in folds]
+    return [(train, test) for train, test in parts if len(test)]
+
+
 def renumber(folds: Folds, kept: NDArray, n: int) -> Folds:
     """Folds of ``n`` rows in the numbers of those that are kept."""
     place = np.full(n, -1)
@@ -70,18 +76,24 @@ def fold_planes(X: Array, folds: Folds) -> list[Subspace]:
         likely = [own.log_likelihoods(rows, most) for own, rows in zip(axes, tests, strict=True)]
         k = int(np.argmax(np.sum(likely, axis=0)))
     planes = [own.plane(k) for own in (*axes, PrincipalAxes(X))]
-    left_out = [
-        plane.beside(plane.standardise(rows)) ** 2
-        for plane, rows in zip(planes, tests, strict=False)  # the last has seen all rows
-    ]
+    # The last has seen all rows.
+    left_out = [_beside_and_unseen(*pair) for pair in zip(planes, tests, strict=False)]
     for i, plane in enumerate(planes):
         # Its own rows leave too little beside a plane where they are few; rows left out are the others',
-        # beside planes that may have another last axis. So both.
+        # beside planes that may have another last axis. So both. A value that another fold has never seen
+        # counts too, or columns of rare values would seem to be without noise.
         own = plane.beside(plane.standardise(X[folds[i][0]] if i < len(folds) else X)) ** 2
-        others = np.concatenate(left_out[:i] + left_out[i + 1 :] or left_out)
+        rest = left_out[:i] + left_out[i + 1 :] or left_out
+        unit = np.where(plane.scale > 0, plane.scale, np.inf)
+        others = np.concatenate([seen + (unseen / unit) ** 2 for seen, unseen in rest])
         spread = np.sqrt(own.mean(axis=0) + others.mean(axis=0))
         plane.noise = np.maximum(spread, 0.0 if plane.noise is None else plane.noise)
     return planes
+
+
+def _beside_and_unseen(plane: Subspace, X: Array) -> tuple[Array, Array]:
+    """Squares of what rows leave beside a plane, and how far they are off in columns that it leaves out."""
+    return plane.beside(plane.standardise(X)) ** 2, np.where(plane.scale > 0, 0.0, X - plane.mean)
 
 
 def joint_limits(left_out: dict[str, Array]) -> dict[str, float]:

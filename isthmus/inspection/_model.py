@@ -167,3 +167,22 @@ def row_weights(sample_weight: ArrayLike | None, X: Array) -> Array:
 
 def coef_2d(model: LatentRegression) -> NDArray:
     return np.atleast_2d(model.coef_)
+
+
+def names_of_columns(y: Any) -> Any:
+    """Names of the outputs of a frame or a series; None for others."""
+    name = getattr(y, "name", None)
+    return [name] if isinstance(name, str) else getattr(y, "columns", None)
+
+
+def count_components(model: Any) -> int | None:
+    """Number of components, if the model has them."""
+    n = getattr(model, "n_components_", None)
+    return None if n is None else int(np.max(n))
+
+
+def r2_of_errors(errors: Array, Y: Array) -> float:
+    """R2 of these errors, the mean over the outputs that vary."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # an output may be constant
+        left = np.nanmean(errors**2, axis=0) / np.nanvar(Y, axis=0)
+    return float(1 - left[np.isfinite(left)].mean()) if left.any() else 1.0

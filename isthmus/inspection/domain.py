@@ -34,7 +34,9 @@ from isthmus.inspection.distances import (
 from isthmus.inspection.intervals import error_scale, sorted_errors
 from isthmus.inspection.reasons import CAUSES, tell_reason, worst_statistic
 from isthmus.inspection.spacing import Spacing, find_spacing
+from isthmus.inspection.standing_out import find_aside
 from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
+from isthmus.inspection.unusual import find_in_x, find_in_y
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
 
@@ -67,6 +69,9 @@ class Domain:
     95 % of the rows left out lie within all limits. A new row like the training rows is flagged with a
     probability of about 5 %, however many statistics there are.
 
+    Rows that stand out (``standing_out.py``) are left out of all this, up to 15 % of the rows: one spectrum
+    multiplied by five would set means, axes and limits, and nothing would be flagged any more.
+
     A column that never varied says nothing to a model and is left out. Missing values count as the mean
     of their column.
 
@@ -87,12 +92,18 @@ class Domain:
     scaled_errors : ndarray of shape (n_left_out, n_targets) or None
         Sorted absolute errors of the rows left out, each over its ``error_scale``.
     n_rows, mean_q : int, float
-        Number of rows of the fit, and the mean of Q over rows left out, of which that scale is made.
+        Number of rows that it is made of, and the mean of Q over rows left out, which make that scale.
     spacing : Spacing or None
         How errors of ordered rows grow with the distance from the nearest row of the fit, which is part of
         their scale; None for other rows.
     transfer : transformer or None
         Through which rows of another instrument come, before all else.
+    unusual : list of dict
+        Rows of the fit that stand out: ``row``, ``part`` ("X" or "y"), ``times`` (the limit), ``reason``,
+        ``group`` (a number that rows that lie together share, -1 for others). Those in X are no part of the
+        domain, nor of the errors behind intervals.
+    share_far : float
+        Share of the rows that lie far from three quarters of them, whether they are part of it or not.
     """
 
     limits: dict[str, float]
@@ -108,6 +119,8 @@ class Domain:
     mean_q: float = 0.0
     spacing: Spacing | None = None
     target_names: list[str] | None = None
+    unusual: Sequence[dict[str, Any]] = ()
+    share_far: float = 0.0
 
     @classmethod
     def of(
@@ -122,6 +135,8 @@ class Domain:
         left_out: ArrayLike | None = None,
         later: tuple[ArrayLike, Folds] | None = None,
         target_names: Sequence[str] | None = None,
+        numbers: NDArray | None = None,
+        keep: ArrayLike = (),
     ) -> Domain:
         """Make the domain of a fitted model.
 
@@ -149,6 +164,10 @@ class Domain:
             the folds they come from.
         target_names : sequence of str, default=None
             Names of the outputs, for the reasons.
+        numbers : array of int, default=None
+            What the rows are called in ``unusual``; None counts them.
+        keep : array-like of int, default=()
+            Of these numbers those of rows that are part of the domain whether they stand out or not.
 
         Returns
         -------
@@ -156,7 +175,7 @@ class Domain:
         """
         source = as_rows(X, y if is_dask(X) else None)
         if source is not None:  # a model of so many rows knows none of them by heart
-            X, y, _ = source.sample(MOST_DOMAIN_ROWS, 0)
+            X, y, numbers = source.sample(MOST_DOMAIN_ROWS, 0)
             with warnings.catch_warnings():  # the columns are those of the fit
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 left_out = model.predict(X) if y.shape[1] else None
@@ -164,12 +183,25 @@ class Domain:
         self = cls()
         self.curve = curve
         self.names = None if names is None else [str(name) for name in names]
-        self.means = np.nan_to_num(np.nanmean(rows, axis=0))
-        rows = np.where(np.isnan(rows), self.means, rows)
         self.before, last = split_model(model)
         if self.before and hasattr(self.before[-1], "points_"):  # landmarks before a linear map
             last = self.before.pop()
-        kept, folds = part_of_folds(rows, folds)
+        complete = np.where(np.isnan(rows), np.nan_to_num(np.nanmedian(rows, axis=0)), rows)
+        kept, folds = part_of_folds(complete, folds)
+        numbers = np.arange(len(rows)) if numbers is None else numbers
+        judged = np.isin(numbers, keep, invert=True)
+        kernel = kernel_of(last)
+        seen = [complete[kept]]
+        if kernel is not None and is_precomputed(kernel):  # rows of a Gram matrix are no points
+            seen = []
+        elif self.before:
+            seen.append(self.before_model(complete[kept]))
+        aside, times, self.share_far = find_aside(seen, judged[kept], folds)
+        aside, times = kept[aside], times[aside]
+        self.means = np.nan_to_num(np.nanmean(np.delete(rows, aside, axis=0), axis=0))
+        rows = np.where(np.isnan(rows), self.means, rows)
+        others = np.flatnonzero(~np.isin(kept, aside))
+        kept, folds = kept[others], renumber(folds, others, len(kept))
         found = self._build(last, rows[kept], folds)
         self.n_rows = len(kept)
         self.mean_q = float(found["Q"].mean()) if "Q" in found else 0.0
@@ -181,6 +213,8 @@ class Domain:
             self.parts["outputs"] = Ranges(known)
             beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]
             errors = scaled_errors(known - guess, folds, found, self.mean_q)
+            found_in_y = find_in_y(numbers[kept], errors, known, guess, self.target_names)
+            self.unusual = [each for each in found_in_y if each["row"] not in set(np.ravel(keep))]
             if later is not None:
                 guess = np.asarray(later[0], float).reshape(len(rows), -1)[kept]
                 of_later = scaled_errors(known - guess, folds, found, self.mean_q)
@@ -193,6 +227,8 @@ class Domain:
             found["output"] = np.concatenate(beyond)
         self.limits = joint_limits(found)
         self.usual = self._usual(found)
+        if len(aside):
+            self.unusual = [*find_in_x(self, numbers[aside], times, rows[aside]), *self.unusual]
         return self
 
     def _build(self, model: Any, X: Array, folds: Folds) -> dict[str, Array]:
@@ -316,6 +352,11 @@ class Domain:
             reason = self._check(rows[one], None if guess is None else guess[one]).reasons[0]
             told += f" Farthest is row {far}: {reason}."
         warnings.warn(told, OutsideDomainWarning, stacklevel=3)
+
+    @property
+    def rows_aside(self) -> list[int]:
+        """Rows of the fit that are no part of the domain."""
+        return [each["row"] for each in self.unusual if each["part"] == "X"]
 
     @property
     def output_extent(self) -> Array | None:

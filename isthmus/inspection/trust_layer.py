@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from isthmus._validation import allow_far_rows, finite_answer
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.intervals import half_widths, widen
 from isthmus.inspection.trust import Trust
+from isthmus.inspection.unusual import resolve_rows, row_label, tell_unusual, told_rows
 
 
 class TrustLayer:
@@ -28,9 +30,12 @@ class TrustLayer:
     estimator_: Any
     domain_: Domain | None = None
     residual_quantiles_: Array | None = None
+    best_score_: float | None
     n_samples_: int
     target_names_: list[str]
     notices_: tuple[str, ...] = ()
+    excluded_: Sequence[int | str] = ()
+    scores_without_unusual_: tuple[float, float] | None = None
 
     def _rows(self, X: Any) -> Array:
         raise NotImplementedError
@@ -85,6 +90,9 @@ class TrustLayer:
         is 1 at the limit. Bounds of such a row are infinite as
         soon as they would lie farther apart, in the mean of the outputs, than those of all training rows,
         where they say nothing; and of every row if there are too few rows for the level.
+
+        Rows that lie beyond the range of the training outputs and whose inputs do not show it are not
+        covered: 0.15 to 0.9 of such rows were inside 95 % intervals on five sets.
 
         Parameters
         ----------
@@ -162,6 +170,40 @@ class TrustLayer:
             )
         guess = self.predict_rows(rows) if predictions is None else predictions
         return self.domain_.check(rows, self._judged(guess))
+
+    def _resolve_rows(self, exclude: Any, keep: Any, names: Any, n: int) -> tuple[NDArray, NDArray]:
+        """Numbers of rows to leave out, which are remembered by name, and of rows to keep."""
+        excluded = resolve_rows(exclude, names, n, "exclude")
+        self.excluded_ = tuple(int(row) if names is None else str(names[row]) for row in excluded)
+        return excluded, resolve_rows(keep, names, n, "keep")
+
+    def _note_unusual(
+        self, names: Any, scores_without: Callable[[NDArray], tuple[float, float] | None]
+    ) -> None:
+        """Name training rows that stand out, with the score that is reached without them."""
+        rows = [] if self.domain_ is None else told_rows(self.domain_.unusual)
+        self.scores_without_unusual_ = None
+        if rows and self.best_score_ is not None:
+            # Too few rows for an estimator may be left.
+            with suppress(ValueError, np.linalg.LinAlgError):
+                self.scores_without_unusual_ = scores_without(np.array(rows))
+        told = self.tell_unusual(names)
+        if told:
+            self.notices_ = (*self.notices_, told)
+        for each in self.domain_.unusual if self.domain_ is not None else ():
+            each["name"] = row_label(each["row"], names)
+
+    def rows_summary(self) -> dict[str, Any]:
+        """What a model file tells of rows of the fit, in the types of JSON."""
+        unusual = [] if self.domain_ is None else [dict(each) for each in self.domain_.unusual]
+        told = {"notices": list(self.notices_), "unusual_rows": unusual}
+        return {**told, "excluded": list(self.excluded_)}
+
+    def tell_unusual(self, names: Any = None) -> str:
+        """Return the notice that names training rows that stand out, by these names or by their numbers."""
+        if self.domain_ is None:
+            return ""
+        return tell_unusual(self.domain_, names, self.scores_without_unusual_)
 
     def _judged(self, predictions: NDArray) -> NDArray | None:
         """Predictions as far as they have a range: numbers, of which errors are known."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MetaEstimatorMixin, clone, is_classifier
-from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
@@ -25,8 +25,8 @@ from isthmus._validation import (
     validate_data,
     warn,
 )
-from isthmus.inspection._domain_parts import MOST_DOMAIN_ROWS
-from isthmus.inspection._model import split_model
+from isthmus.inspection._domain_parts import MOST_DOMAIN_ROWS, without_rows
+from isthmus.inspection._model import count_components, names_of_columns, r2_of_errors, split_model
 from isthmus.inspection.distances import is_curve
 from isthmus.inspection.domain import Domain
 from isthmus.inspection.intervals import sorted_errors
@@ -52,9 +52,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
     bounds, distance, whether it is outside, and the reason. All of it is kept by ``isthmus.save``, and
     ``isthmus predict`` writes it beside the predictions.
 
-    The domain is described in :class:`~isthmus.inspection.domain.Domain`: Hotelling's T2 and Q of the
-    inputs, the nearest training row, the distance in feature space for kernel models, ranges of inputs and
-    outputs. One row in twenty like those of the fit is flagged.
+    One row in twenty like those of the fit is outside the :class:`~isthmus.inspection.domain.Domain`.
 
     Parameters
     ----------
@@ -63,10 +61,10 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         outputs that are numbers.
     cv : "auto", int, "time", splitter or iterable of (train, test), default="auto"
         Folds in which rows are left out. An int is shuffled folds (by what a row is, not by its place,
-        copies together), or folds of whole ``groups``, whose
-        limits are those of new batches; "time" leaves out later rows. "auto" is five; if neighbouring rows
-        have similar errors in them (one false alarm in a thousand tables) it warns, and the errors are
-        those of later rows left out, the limits still those of shuffled folds.
+        copies together), or folds of whole ``groups``, whose limits are those of new batches; "time" leaves
+        out later rows. "auto" is five; if neighbouring rows have similar errors in them (one false alarm in
+        a thousand tables) it warns, and the errors are those of later rows left out, the limits still those
+        of shuffled folds.
     n_jobs : int, default=None
         Folds at a time, as in joblib.
 
@@ -83,7 +81,9 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
     n_samples_ : int
         Number of rows that were left out.
     notices_ : tuple of str
-        What a person should know of the fit: rows that look ordered.
+        What a person should know of the fit: rows that look ordered, rows that stand out.
+    excluded_, scores_without_unusual_ : tuple
+        Rows left out by ``exclude``; scores in folds without the rows that the notice names, and with them.
     target_names_ : list of str
 
     Examples
@@ -107,8 +107,9 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(
-        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None
-    ) -> Trusted:
+        self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, groups: Any = None, *,
+        exclude: Any = None, keep: Any = None, row_names: Sequence[str] | None = None,
+    ) -> Trusted:  # fmt: skip
         """Fit the estimator to all rows and to the rest of each fold.
 
         Parameters
@@ -121,7 +122,11 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         sample_weight : array of shape (n_samples,), default=None
             Handed to the estimator, to the last step of a pipeline; rows of weight zero are left out.
         groups : array of shape (n_samples,), default=None
-            Batches or replicates, of which none is in two folds; handed to a search as well.
+            Batches or replicates, never in two folds; handed to a search as well.
+        exclude, keep : sequence of int or str, default=None
+            Rows, by number or name: left out of everything; part of the domain even if they stand out.
+        row_names : sequence of str, default=None
+            Names of the rows, for the notices; None numbers them from 0.
 
         Returns
         -------
@@ -130,8 +135,8 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         """
         source = as_rows(X, y, sample_weight)
         if source is not None:
-            if groups is not None:
-                raise ValueError("groups of Rows are not known: give arrays.")
+            if any(given is not None for given in (groups, exclude, keep, row_names)):
+                raise ValueError("groups, exclude and keep need rows in memory: give arrays.")
             return self._fit_source(source)
         if y is None:
             raise ValueError("Trusted requires y to be passed, but the target y is None.")
@@ -140,7 +145,9 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(rows, known, groups)
         weights = check_weights(sample_weight, rows)
         extra = {"sample_weight": weights, "groups": None if groups is None else np.asarray(groups)}
-        kept = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
+        excluded, put_back = self._resolve_rows(exclude, keep, row_names, len(rows))
+        has_weight = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
+        kept = np.setdiff1d(has_weight, excluded)
         folds = self._folds(rows, known, extra["groups"], kept)
         rows, known = rows[kept], known[kept]
         extra = {name: None if v is None else v[kept] for name, v in extra.items()}
@@ -153,13 +160,23 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
             if order.asks_for_time:
                 in_time = outer_splits("time", rows, known, None, 0)
                 later = self._left_out(rows, known, extra, in_time), in_time
-                scores = _score(Y - later[0], Y), _score(Y - left_out, Y)
-        names = getattr(self, "feature_names_in_", None)
-        self._keep(rows, known, left_out, names, _names_of(y), folds, later=later)
+                scores = r2_of_errors(Y - later[0], Y), r2_of_errors(Y - left_out, Y)
+        names = getattr(self, "feature_names_in_", None), names_of_columns(y)
+        own = {"numbers": kept, "keep": put_back}
+        self._keep(rows, known, left_out, *names, folds, 1.0, later, own)
         if order is not None and order.is_seen:
             self.notices_ = (order.notice(self.target_names_, scores),)
             if order.sorted_by is None:
                 warn(self.notices_[0])
+
+        def scores_without(unusual: NDArray) -> tuple[float, float]:
+            out = np.searchsorted(kept, unusual)
+            judged = without_rows(folds if later is None else later[1], out)
+            errors = known.reshape(len(known), -1) - self._left_out(rows, known, extra, judged)
+            Y = np.delete(known.reshape(errors.shape), out, axis=0)
+            return r2_of_errors(errors[~np.isnan(errors).any(axis=1)], Y), self.best_score_ or 0.0
+
+        self._note_unusual(row_names, scores_without)
         return self
 
     @classmethod
@@ -224,8 +241,9 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         moved.best_score_ = None
         moved.residual_quantiles_ = errors = model.residual_quantiles_
         if errors is not None:
-            guesses = (model.predict_rows(part) for part in (primary, left_out))
-            factor = error_factor(errors, *guesses)
+            factor = error_factor(
+                errors, *(model.predict_rows(part) for part in (primary, left_out))
+            )
             moved.residual_quantiles_ = errors * factor
             moved.domain_.enlarge_errors(factor)
         return moved
@@ -270,41 +288,43 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
     def _keep(
         self, rows: Array, known: Any, left_out: Array | None, names: Any, targets: Any,
         folds: Any = None, larger: float = 1.0, later: tuple[Array, list] | None = None,
+        own: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         """Keep the domain, and the errors of rows left out, which are so much larger than those given."""
         self.residual_quantiles_, self.best_score_, self.notices_ = None, None, ()
         self.n_samples_ = len(rows)
-        n_targets = 1 if left_out is None else left_out.shape[1]
-        self.target_names_ = (
-            [f"y{j}" for j in range(n_targets)] if targets is None else [str(t) for t in targets]
-        )
+        numbered = [f"y{j}" for j in range(1 if left_out is None else left_out.shape[1])]
+        self.target_names_ = numbered if targets is None else [str(t) for t in targets]
+        own = {"numbers": np.arange(len(rows))} | (own or {})
+        self.domain_ = Domain.of(
+            self.estimator_, rows, known, folds=folds, names=names, curve=is_curve(rows, names),
+            left_out=left_out, later=later, target_names=self.target_names_, **own,
+        )  # fmt: skip
+        self.domain_.enlarge_errors(larger)
         judged = left_out if later is None else later[0]
         if judged is not None:
             told = ~np.isnan(judged).any(axis=1)
-            Y = known.reshape(judged.shape)
-            errors = larger * np.abs(Y - judged)[told]
-            self.n_samples_ = len(errors)
-            self.residual_quantiles_ = sorted_errors(errors)
-            self.best_score_ = _score(errors, Y)
-        curve = is_curve(rows, names)
-        self.domain_ = Domain.of(
-            self.estimator_, rows, known, folds=folds, names=names, curve=curve,
-            left_out=left_out, later=later, target_names=self.target_names_,
-        )  # fmt: skip
-        self.domain_.enlarge_errors(larger)
+            errors = larger * np.abs(known.reshape(judged.shape) - judged)
+            self.n_samples_ = int(told.sum())
+            self.best_score_ = r2_of_errors(errors[told], known)
+            told &= np.isin(own["numbers"], self.domain_.rows_aside, invert=True)
+            self.residual_quantiles_ = sorted_errors(errors[told])
 
     def _fit_source(self, source: Rows) -> Trusted:
+        self.excluded_ = ()
         self.estimator_ = clone(self.estimator).fit(source)
         self.n_features_in_ = self.estimator_.n_features_in_
         if source.feature_names is not None:
             self.feature_names_in_ = np.asarray(source.feature_names, dtype=object)
-        rows, known, _ = source.sample(MOST_DOMAIN_ROWS, 0)
+        rows, known, numbers = source.sample(MOST_DOMAIN_ROWS, 0)
         guess = self.predict_rows(rows).reshape(known.shape)
         larger = 1.0
         if hasattr(self.estimator_, "best_score_"):
-            left = max(1 - r2_score(known, guess), EPS)
+            left = max(1 - r2_of_errors(known - guess, known), EPS)
             larger = float(np.sqrt(max(1.0, (1 - self.estimator_.best_score_) / left)))
-        self._keep(rows, known, guess, source.feature_names, source.target_names, larger=larger)
+        names = source.feature_names, source.target_names
+        self._keep(rows, known, guess, *names, larger=larger, own={"numbers": numbers})
+        self._note_unusual(None, lambda rows: None)
         return self
 
     def _rows(self, X: Any, *, reset: bool = False) -> Array:
@@ -356,13 +376,14 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         return {
             "label": f"{type(last).__name__} with its domain and intervals",
             "model": " ".join(repr(self.estimator).split()),
-            "n_components": _count(last),
+            "n_components": count_components(last),
             "n_samples": int(getattr(last, "n_samples_", self.n_samples_)),
             "n_features": int(self.n_features_in_),
             "n_targets": len(self.target_names_),
             "feature_names": None if names is None else [str(name) for name in names],
             "target_names": self.target_names_,
             "score": self.best_score_,
+            **self.rows_summary(),
         }
 
     @property
@@ -377,22 +398,3 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
-
-
-def _names_of(y: Any) -> Any:
-    """Names of the outputs of a frame or a series; None for others."""
-    name = getattr(y, "name", None)
-    return [name] if isinstance(name, str) else getattr(y, "columns", None)
-
-
-def _score(errors: Array, Y: Array) -> float:
-    """R2 of these errors, the mean over the outputs that vary."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # an output may be constant
-        left = np.nanmean(errors**2, axis=0) / np.nanvar(Y, axis=0)
-    return float(1 - left[np.isfinite(left)].mean()) if left.any() else 1.0
-
-
-def _count(model: Any) -> int | None:
-    """Number of components, if the model has them."""
-    n = getattr(model, "n_components_", None)
-    return None if n is None else int(np.max(n))

@@ -48,12 +48,31 @@ def warn_if_far(model: Any, X: Array, stacklevel: int) -> None:
     name = ("Hotelling's T2", "the Q residual")[int(np.median(ratios, axis=1).argmax())]
     warnings.warn(
         f"the rows are not like those of the fit: half of them have at least {median:.3g} times the mean "
-        f"of {name} of the training rows. Are they of the same instrument, batch and units? Predictions "
-        "may be far off. isthmus.inspection.Trusted(estimator).fit(X, y) checks every row and gives "
-        "reasons.",
+        f"of {name} of the training rows, and {_farthest_column(model, rows)}. Are they of the same "
+        "instrument, batch and units? Predictions may be far off. "
+        "isthmus.inspection.Trusted(estimator).fit(X, y) checks every row and gives reasons.",
         OutsideDomainWarning,
         stacklevel=stacklevel + 1,
     )
+
+
+def _farthest_column(model: Any, X: Array) -> str:
+    """The column that is farthest from its mean in one of the rows, and by how many deviations."""
+    scale, loadings = model.x_scale_, model.x_loadings_
+    with np.errstate(all="ignore"):  # rows may be as far out as numbers go
+        if (
+            scale == scale[0]
+        ).all():  # columns in their units: what is explained, and a share of the rest
+            explained = (
+                np.einsum("jk,kl,jl->j", loadings, model.score_gram_, loadings) / model.weight_
+            )
+            share = float(model.x_explained_variance_ratio_.sum())
+            scale = scale * np.sqrt(explained + explained.mean() * max(1 / share - 1, 0.0))
+        off = np.abs(X - model.x_mean_) / np.where(loadings.any(axis=1), scale, np.inf)
+    off = np.nan_to_num(off).max(axis=0)
+    j = int(off.argmax())
+    name = getattr(model, "feature_names_in_", range(len(off)))[j]
+    return f"column {name!r} is up to {off[j]:.3g} standard deviations from its mean"
 
 
 def _products(model: Any, X: Array) -> tuple[Array, Array, Array]:

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as gp
@@ -119,6 +120,16 @@ def test_peer(name, params, X, Y):
         theirs = pairwise_kernels(X, other, metric=name, **params)
         ours = gram(resolve_kernel(name, **params), X, other)
         assert_allclose(ours, theirs, rtol=1e-12, atol=1e-14)
+
+
+def test_a_few_far_rows_cost_the_others_no_digits():
+    """They pull the mean away, from which squared distances are taken."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 30))
+    X[:4] = 1e6 * (X[:4] + 3)
+    expected = np.exp(-0.1 * cdist(X, X, "sqeuclidean"))
+    assert_allclose(RBF(0.1)(X), expected, atol=1e-9)
+    assert_allclose(RBF(0.1)(X[20:], X), expected[20:], atol=1e-9)
 
 
 def test_a_common_offset_costs_no_digits(X):

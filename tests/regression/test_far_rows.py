@@ -1,6 +1,7 @@
 """Oracles: T2 and Q of ``isthmus.inspection`` over their means at the fit, tables whose test rows are like
 the training rows, and spectra of another instrument."""
 
+import re
 import warnings
 
 import numpy as np
@@ -122,6 +123,28 @@ def test_spectra_of_another_instrument_are_told(model):
         model.predict(other.data[:7])  # too few for a statement about a table
     with pytest.warns(OutsideDomainWarning, match="the rows are not like those of the fit"):
         model.predict(other.data)
+
+
+@pytest.mark.parametrize(
+    "model", [PLS(3), PCR(5), ReducedRankRegression(2), PLS(5, scale=False)], ids=str
+)
+def test_the_column_that_jumps_is_named(model):
+    """A column that jumps by 500 of its deviations; the number is exact where columns are scaled."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 5)) + 3
+    X[:, 2] *= 1e-2 if getattr(model, "scale", False) else 1.0
+    Y = X @ rng.standard_normal((5, 2)) + 0.1 * rng.standard_normal((90, 2))
+    deviation = X[:60, 2].std()
+    X[60:, 2] = X[:60, 2].mean() + 500 * deviation
+    table = pd.DataFrame(X, columns=list("abcde"))
+    with pytest.warns(OutsideDomainWarning) as told:
+        model.fit(table[:60], Y[:60]).predict(table[60:])
+    message = str(told[0].message)
+    number = float(re.search(r"column 'c' is up to (\S+) standard deviations", message)[1])
+    assert number == pytest.approx(500, rel=0.02 if getattr(model, "scale", False) else 0.3)
+    with pytest.warns(OutsideDomainWarning, match="column 2 is up to"):
+        model.fit(X[:60], Y[:60]).predict(X[60:])
 
 
 def test_a_model_with_a_domain_tells_it_once():

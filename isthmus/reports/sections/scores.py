@@ -13,13 +13,24 @@ from isthmus.reports.page import Figure, Section
 from isthmus.tables.errors import plural
 
 _TITLE = "Scores and outliers"
-# Outliers that are drawn, and those that are listed by name.
-_MOST_RINGED = 500
-_MOST_SCORES_LISTED = 40
+_MOST_RINGED = 500  # outliers that are drawn
+_MOST_UNUSUAL = 100  # rows of a table
 
 
 def scores(data: ReportData) -> Section:
-    """Scores of a linear or of a kernel model, or why there are none."""
+    """Scores of a linear or of a kernel model, or why there are none, and training rows that stand out."""
+    section = _scores(data)
+    unusual = [] if data.is_validation else data.search.rows_summary()["unusual_rows"]
+    if unusual:
+        rows = [
+            [str(data.row_names[each["row"]]), each["part"], each["reason"]] for each in unusual
+        ]
+        caption = "Training rows that stand out: in X by their distance, in y by their error when left out"
+        section.tables.append((caption, ["row", "in", "reason"], rows[:_MOST_UNUSUAL]))
+    return section
+
+
+def _scores(data: ReportData) -> Section:
     if data.is_latent and data.model.n_components_ == 0:
         return Section(
             _TITLE, ["The model has no components: it predicts the mean, and has no scores."]
@@ -91,12 +102,10 @@ def _how_many(data: ReportData, display: ScoresDisplay, outlying: NDArray) -> st
     if not len(outlying):
         return "No row exceeds the 95 % limits."
     by_chance = "one in ten" if display.q is not None else "one in twenty"
-    more = " ..." if len(outlying) > _MOST_SCORES_LISTED else ""
     verb = "exceeds" if len(outlying) == 1 else "exceed"
-    named = ", ".join(data.names_of(outlying[:_MOST_SCORES_LISTED]))
     return (
         f"{plural(len(outlying), 'row')} ({100 * len(outlying) / data.n:.1f} %) {verb} a 95 % limit; "
-        f"about {by_chance} would by chance: {named}{more}."
+        f"about {by_chance} would by chance."
     )
 
 
