@@ -200,7 +200,7 @@ def labels() -> Lines:
         "the labels known, 10 coordinates, RBF kernel, logistic regression on the coordinates, five",
         "draws of at most 1500 rows. Setting I learns from 300 rows and is judged on the others; setting",
         "II learns the remaining labels from a fifth of those others and is judged on the rest. Kernel",
-        "CCA has no more coordinates than known labels. Ridges: MORP its default, the form of the source",
+        "CCA has no more coordinates than known labels. Ridges: MORP 0.01 n, the form of the source",
         "its published 0.001, kernel CCA 0.03 n (fixed beforehand, not tuned), COIR by cross-validation.",
         "",
         *table(["set", "coordinates", "AUC (I)", "macro F1 (I)", "AUC (II)"], rows),

@@ -351,7 +351,7 @@ def test_many_rows_take_landmarks():
 def test_the_mean_is_not_predicted_in_silence():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
-    model = DependencyRegressor(KernelMap(kernel=RBF(1.0)))
+    model = DependencyRegressor(KernelMap(kernel=RBF(1.0)), Ridge())
     with pytest.raises(ValueError, match=r"apart: .* constant up to rounding for RBF\(gamma=1\)"):
         model.fit(1.0 + 1e-8 * X, y)
     with pytest.warns(UserWarning, match="leaves nothing but the mean"):

@@ -196,13 +196,15 @@ CASES = [
         exempt={"rows": SAMPLED, "duplicates": SAMPLED, "inputs": SAMPLED},
         tolerance=1e-6,
     ),
-    Case(DependencyRegressor(), tolerance=1e-6, exempt={"duplicates": RIDGE, "weights": RIDGE}),
+    Case(DependencyRegressor(), tolerance=1e-6),
     Case(
         DependencyRegressor(map=ReducedRankRegression("auto", alpha=1.0), scale_y=True),
         tolerance=1e-6,
         exempt={"duplicates": RIDGE, "weights": RIDGE},
     ),
     Case(DependencyRegressor(map=PLS("auto")), tolerance=1e-6),
+    Case(DependencyRegressor(KernelMap()), tolerance=1e-6),
+    Case(DependencyRegressor(KernelMap(n_components=5)), tolerance=1e-6),
 ]
 every = pytest.mark.parametrize("case", CASES, ids=str)
 

@@ -1,4 +1,4 @@
-"""Which kernels and ridge an open search between strings has, chosen on rows that were held out."""
+"""Which kernels an open search between strings has, chosen on rows that were held out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import Ridge
 
 from isthmus._linalg import Array
 from isthmus.dependency.held_out import HeldOut, choose
@@ -17,7 +16,6 @@ from isthmus.features import KernelMap
 from isthmus.kernels import PositionKernel, SequenceKernel
 from isthmus.kernels.gram import take
 
-_ALPHAS = (0.1, 0.01, 1.0)  # the first is tried with every pair of kernels
 _TRIAL_ROWS = 1000  # to learn from in a trial: one takes about a second
 _TRIAL_ANSWERS = 60  # answers of a trial, about a second too
 _LONGEST = 40  # symbols of an output: a search for more takes many seconds
@@ -30,7 +28,6 @@ class OpenChoice:
 
     inputs: KernelMap
     outputs: KernelMap
-    alpha: float
     held: list[NDArray[np.int64]]  # rows of each fold that was asked
     distances: Array
 
@@ -41,7 +38,7 @@ def of_strings() -> KernelMap:
 
 
 def choose_open(trial: HeldOut, regressor: Callable[..., Any]) -> OpenChoice | None:
-    """Choose kernels of inputs and outputs, then the ridge, by answers to held-out rows.
+    """Choose kernels of inputs and outputs by answers to held-out rows.
 
     None if outputs are too long to be searched for that often.
 
@@ -55,8 +52,8 @@ def choose_open(trial: HeldOut, regressor: Callable[..., Any]) -> OpenChoice | N
     at_places = KernelMap(kernel=PositionKernel(width=_WIDTH))
     both = KernelMap(kernel=pieces.kernel + PositionKernel(width=0.5, normalise=True))
 
-    def ask(inputs: KernelMap, outputs: KernelMap, alpha: float) -> OpenChoice:
-        model = regressor(inputs, Ridge(alpha), outputs, candidates=None)
+    def ask(inputs: KernelMap, outputs: KernelMap) -> OpenChoice:
+        model = regressor(inputs, None, outputs, candidates=None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a trial: what is chosen will tell it again
             answers = []
@@ -64,15 +61,10 @@ def choose_open(trial: HeldOut, regressor: Callable[..., Any]) -> OpenChoice | N
                 model.fit(take(trial.X, kept), take(trial.y, kept))
                 answers += model.predict(take(trial.X, held))
         asked = [held for _, held in folds]
-        return OpenChoice(
-            inputs, outputs, alpha, asked, apart(trial, np.concatenate(asked), answers)
-        )
+        return OpenChoice(inputs, outputs, asked, apart(trial, np.concatenate(asked), answers))
 
-    def best(choices: list[OpenChoice]) -> OpenChoice:
-        return min(choices, key=lambda choice: float(choice.distances.mean()))
-
-    found = best([ask(x, y, _ALPHAS[0]) for x in (pieces, both) for y in (pieces, at_places)])
-    return best([found, *(ask(found.inputs, found.outputs, alpha) for alpha in _ALPHAS[1:])])
+    choices = [ask(x, y) for x in (pieces, both) for y in (pieces, at_places)]
+    return min(choices, key=lambda choice: float(choice.distances.mean()))
 
 
 def _folds(trial: HeldOut) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 
-from isthmus._linalg import Array, spreads
+from isthmus._linalg import Array
 from isthmus._validation import warn
 from isthmus.dependency.candidates import (
     ALPHAS,
@@ -17,10 +17,12 @@ from isthmus.dependency.candidates import (
     CandidateRanking,
     generators_to_compare,
 )
+from isthmus.dependency.chosen_ridge import choose_stages
 from isthmus.dependency.held_out import HeldOut, rows_of_regression
 from isthmus.dependency.linear_part import ridge_weights
 from isthmus.dependency.open_choice import beats, choose_open, of_strings
 from isthmus.features import KernelMap
+from isthmus.features.left_out import deviations
 from isthmus.kernels import Gaussian, VectorSequenceKernel
 from isthmus.kernels.graphs.choices import default_graph_kernel
 from isthmus.kernels.graphs.graph import are_graphs
@@ -56,14 +58,13 @@ class StagesMixin:
     candidates_: Any = None
     _default_inputs: Any = None
     _default_outputs: Any = None
-    _open_alpha: float | None = None  # of an open search whose stages were chosen
 
     # -- kernels of sequences ------------------------------------------------------------------
 
     def _choose_defaults(self, X: Any, y: Any) -> None:
         """Kernels of n-grams for strings; for inputs also of graphs and of sequences of vectors."""
         self.candidates_ = None
-        self._default_inputs = self._default_outputs = self._open_alpha = None
+        self._default_inputs = self._default_outputs = None
         for name, samples, stage in (("inputs", X, self.inputs), ("outputs", y, self.outputs)):
             if stage is None:
                 check_default_kernel(name, samples)
@@ -91,21 +92,30 @@ class StagesMixin:
             )
 
     def _make_map(self) -> Any:
-        """Return T, with the ridge weight by which candidates are ranked best.
+        """Return T, with the ridge weight by which candidates are ranked best; None where it is open.
 
-        Graphs are few and their kernel is not the user's: the ridge weight is chosen for them too.
+        Graphs are few and their kernel is not the user's: the weight is chosen for each output.
         """
         if self.map is not None:
             return clone(self.map)
         if self.candidates_ is not None:
             return Ridge(self.candidates_.alpha_)
-        if self._open_alpha is not None:
-            return Ridge(self._open_alpha)
         graphs = self.inputs is None and self._default_inputs is not None
         if graphs and self._phi_y is None and self.solver != "dual":
             if isinstance(self._default_inputs.kernel, Gaussian):
                 return RidgeCV(_GRAPH_ALPHAS)
-        return Ridge()
+        return None
+
+    def _choose_ridge(
+        self, X: Any, Y: Any, Psi: Array, inputs: Any, weights: Array | None
+    ) -> tuple[Any, Ridge]:
+        """Return phi, of vectors with the kernel that suits them, and ridge with its weight."""
+        targets = Y / deviations(Y, weights) if self._vector_outputs else Psi
+        is_open = self.inputs is None and self._default_inputs is None
+        inputs, ridge = choose_stages(None if is_open else inputs, X, targets, weights)
+        if is_open:
+            self._default_inputs = clone(inputs)
+        return inputs, ridge
 
     @property
     def _phi_x(self) -> Any:
@@ -154,15 +164,7 @@ class StagesMixin:
                 "scale_y == True is for outputs without a kernel, outputs=None: scale them yourself, as "
                 "with scikit-learn's TransformedTargetRegressor, and give the kernel its width."
             )
-        Y = np.asarray(Y, dtype=np.float64)
-        unit = spreads(Y)
-        if weights is None:
-            return unit
-        # In units in which squares stay in the range of float64.
-        Z = Y / unit
-        mean = np.average(Z, axis=0, weights=weights)
-        deviations = np.sqrt(np.average((Z - mean) ** 2, axis=0, weights=weights))
-        return np.where(deviations > 0, deviations, 1.0) * unit
+        return deviations(Y, weights)
 
     def _warn_unrelated(self, X: Any, scores: Array) -> None:
         """Tell of inputs that have nothing in common with the training inputs: the mean is predicted."""
@@ -221,7 +223,7 @@ class StagesMixin:
             found = choose_open(trial, regressor)
             none = self.candidates_ is None
             if found and (none or beats(found, trial, tried[self.candidates_.name_])):
-                self.candidates_, self._open_alpha = None, found.alpha
+                self.candidates_ = None
                 self._default_inputs, self._default_outputs = found.inputs, found.outputs
                 return clone(found.inputs)
         return inputs
@@ -299,7 +301,7 @@ class StagesMixin:
             self._one_size = float(lengths[0])
             return
         inputs = None if self._phi_x is None else clone(self._phi_x)
-        map_ = None if self.map is None and self._open_alpha is None else self._make_map()
+        map_ = None if self.map is None else self._make_map()
         regressor: Any = type(self)
         self.sizes_ = regressor(inputs, map_).fit(X, lengths)
 

@@ -10,9 +10,11 @@ from sklearn.linear_model import Ridge
 
 from isthmus._linalg import Array
 from isthmus._validation import check_enough_samples
+from isthmus.dependency.chosen_ridge import WEIGHT_ROWS, choose_stages
 from isthmus.dependency.linear_part import in_kernel_units, map_factors, scales_columns
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
+from isthmus.features.left_out import deviations, rows_within
 from isthmus.problems import Moments
 from isthmus.problems.streams.sources import Rows
 from isthmus.regression import ReducedRankRegression
@@ -35,6 +37,11 @@ def fit_source(model: Any, source: Rows) -> dict[str, Any]:
         )
     if model.solver == "dual":
         raise ValueError("solver == 'dual' needs all rows at once: Rows take 'auto' or 'stages'.")
+    if model.map is None:
+        X, Y, _ = source.sample(rows_within(source.memory, WEIGHT_ROWS), 0)
+        given = None if model.inputs is None else inputs
+        inputs, ridge = choose_stages(given, X, Y / deviations(Y, None), None)
+        map_.alpha = ridge.alpha
     found = inputs._fit_source(source)
     check_targets(found.moments)
     check_enough_samples(found.moments.n_samples)
@@ -80,7 +87,7 @@ def forget_stages(model: Any) -> None:
 def _streamed_map(given: Any) -> Any:
     """Return the map as a regression that fits to moments."""
     if given is None:
-        return ReducedRankRegression(alpha=1.0)
+        return ReducedRankRegression(alpha=1.0)  # until its weight is chosen
     if type(given) is Ridge:
         if not given.fit_intercept or given.positive or np.ndim(given.alpha):
             raise ValueError(

@@ -46,6 +46,7 @@ from isthmus.kernels.composite import Constant as Constant
 from isthmus.kernels.composite import Normalised
 from isthmus.kernels.composite import Power as Power
 from isthmus.kernels.composite import Product as Product
+from isthmus.kernels.composite import Standardised as Standardised
 from isthmus.kernels.composite import Sum as Sum
 from isthmus.kernels.distances import RBF, Laplacian
 from isthmus.kernels.distances import L2Laplacian as L2Laplacian

@@ -70,6 +70,8 @@ class Kernel(GPKernel):
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"<{value.size} numbers>"
     return f"{value:.3g}" if isinstance(value, float) else repr(value)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from sklearn.gaussian_process.kernels import (
     ConstantKernel,
     Exponentiation,
@@ -213,3 +214,45 @@ class Normalised(OverKernel):
 
     def diagonal_gradient(self, Z: NDArray) -> NDArray:
         return np.zeros_like(as_vectors(Z))
+
+
+class Standardised(OverKernel):
+    """A kernel of rows of numbers minus ``mean`` (None: as they are), divided by ``scale``.
+
+    Parameters
+    ----------
+    kernel : kernel
+        The kernel of the standardised rows.
+    mean : ndarray of shape (n_features,) or None
+        None where rows are sparse.
+    scale : ndarray of shape (n_features,)
+        Positive numbers.
+    """
+
+    def __init__(self, kernel: Any, mean: NDArray | None, scale: NDArray):
+        self.kernel = kernel
+        self.mean = mean
+        self.scale = scale
+
+    def standardise(self, X: Any) -> Any:
+        """Return the rows that the kernel sees, of the type that they have."""
+        X = as_vectors(X)
+        if issparse(X) and self.mean is None:
+            return csr_array(X.multiply(1.0 / self.scale)).astype(X.dtype, copy=False)
+        rows = X.toarray() if issparse(X) else X
+        rows = rows if self.mean is None else rows - self.mean
+        return np.asarray(rows / self.scale, dtype=X.dtype)
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        rows = self.standardise(X)
+        return self.kernel(rows, None if Y is None else self.standardise(Y), eval_gradient)
+
+    def diag(self, X: Any) -> NDArray:
+        return np.asarray(self.kernel.diag(self.standardise(X)))
+
+    def weighted_gradient(self, Z: NDArray, X: NDArray, W: NDArray) -> NDArray:
+        rows = self.standardise(Z), self.standardise(X)
+        return np.asarray(self.kernel.weighted_gradient(*rows, W) / self.scale)
+
+    def diagonal_gradient(self, Z: NDArray) -> NDArray:
+        return np.asarray(self.kernel.diagonal_gradient(self.standardise(Z)) / self.scale)

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
+from isthmus._validation import N_FOLDS
 from isthmus.kernels.gram import length, take
 
 # Entries of sparse rows up to which they are compared as dense ones, beyond by two drawn sums of each.
@@ -53,16 +54,38 @@ def content_places(X: Any) -> NDArray:
     return groups if len(first) == len(groups) else sample_groups(take(X, first))[copy_of]
 
 
+def merge_groups(groups: NDArray, weights: Array | None) -> tuple[NDArray, NDArray, Array]:
+    """Return the first row of each group, in the order of rows, the group of each row, and weights."""
+    _, first, group_of = np.unique(groups, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    group_of = np.argsort(order)[group_of]
+    return first[order], group_of, np.bincount(group_of, weights).astype(np.float64)
+
+
 def deal_by_content(
     X: Any, n_folds: int, seed: Any = 0, Y: NDArray | None = None
 ) -> NDArray[np.intp]:
     """The fold of each sample, 0 .. n_folds - 1, which what it is decides, not its place.
 
-    Copies are in one fold, so that a weight is as many of them. Equal inputs are copies whatever their
-    outputs, of which those held out would know the others. Given ``Y``, tables of few kinds of inputs are
-    excepted, since a kind that is left out as a whole cannot be told: fewer than two of them for a fold,
-    or each with as many different outputs as there are folds, on average. There only samples that are
-    equal in both are copies. Positive units, and the order of unlike columns, do not matter either.
+    Copies (:func:`copy_groups`) are in one fold, so that a weight is as many of them. Positive units, and
+    the order of unlike columns, do not matter either.
+    """
+    groups = copy_groups(X, n_folds, Y)
+    if groups.max(initial=0) < 2:  # without one of two kinds nothing varies
+        groups = np.arange(len(groups))
+    n = int(groups.max(initial=-1)) + 1
+    fold = np.empty(n, dtype=np.intp)
+    fold[check_random_state(seed).permutation(n)] = np.sort(np.arange(n) % n_folds)
+    return fold[groups]
+
+
+def copy_groups(X: Any, n_folds: int, Y: NDArray | None = None) -> NDArray[np.intp]:
+    """A number for each sample that it shares with its copies alone, which are left out together.
+
+    Equal inputs are copies whatever their outputs, of which those held out would know the others. Given
+    ``Y``, tables of few kinds of inputs are excepted, since a kind that is left out as a whole cannot be
+    told: fewer than two of them for a fold, or each with as many different outputs as there are folds, on
+    average. There only samples that are equal in both are copies.
     """
     groups = content_places(X)
     kinds = groups.max(initial=-1) + 1
@@ -70,12 +93,26 @@ def deal_by_content(
         pairs = content_places(np.column_stack([groups, content_places(Y)]))
         if kinds < 2 * n_folds or n_folds * kinds <= pairs.max() + 1:
             groups = pairs
-    if groups.max(initial=0) < 2:  # without one of two kinds nothing varies
-        groups = np.arange(len(groups))
-    n = int(groups.max(initial=-1)) + 1
-    fold = np.empty(n, dtype=np.intp)
-    fold[check_random_state(seed).permutation(n)] = np.sort(np.arange(n) % n_folds)
-    return fold[groups]
+    return groups
+
+
+def merged_samples(
+    X: Any, Y: Array, weights: Array | None, most: int
+) -> tuple[NDArray[np.intp], Array, Array]:
+    """Return places of different samples, means of the outputs of their copies, and weights of these.
+
+    Of more than ``most`` samples some are drawn by content. A copy that stays would tell all of the one
+    that is left out.
+    """
+    first, group_of, sums = merge_groups(copy_groups(X, N_FOLDS, Y), weights)
+    means = np.zeros((len(first), Y.shape[1]))
+    np.add.at(means, group_of, Y if weights is None else weights[:, None] * Y)
+    means /= sums[:, None]
+    drawn = np.arange(len(first))
+    if len(first) > most:
+        order = np.argsort(content_places(take(X, first)), kind="stable")
+        drawn = order[np.random.default_rng(0).permutation(len(first))[:most]]
+    return first[drawn], means[drawn], sums[drawn]
 
 
 def _sorted_samples(X: Any, w: Array) -> tuple[NDArray, NDArray]:

@@ -44,7 +44,7 @@ _CLASSES = {
     "isthmus.kernels": "RBF Constant Cosine Cycles Exponential Gaussian Graph GraphKernel "
     "HistogramIntersection Indexed L2Laplacian Laplacian Linear Metric MismatchKernel "
     "Normalised Polynomial PoseKernel PositionKernel Power Precomputed Product SequenceKernel "
-    "ShortestPath SpectrumKernel SubsequenceKernel Sum VectorSequenceKernel WeisfeilerLehman "
+    "ShortestPath SpectrumKernel Standardised SubsequenceKernel Sum VectorSequenceKernel WeisfeilerLehman "
     "WeisfeilerLehmanAssignment WeisfeilerLehmanWasserstein",
     "isthmus.kernels.sequences.encoding": "Alphabet",
     "isthmus.losses": "Absolute EpsilonInsensitive Huber HuberRows LogCosh Logistic Poisson "

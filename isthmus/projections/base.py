@@ -23,6 +23,7 @@ from isthmus._validation import (
     validate_data,
     warn,
 )
+from isthmus.features.left_out import rows_within
 from isthmus.features.samples import accepts_sparse, check_no_kernel
 from isthmus.kernels.distinct import deal_by_content
 from isthmus.kernels.gram import take
@@ -31,7 +32,7 @@ from isthmus.kernels.selection import METHODS
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.blockwise import FittedToBlocks
 from isthmus.problems.streams.sources import as_rows
-from isthmus.projections.crossval import Coordinates, choose, mean_score
+from isthmus.projections.crossval import Coordinates, choose, leave_one_out_ridge, mean_score
 from isthmus.projections.eigen import Axes, Ridge, rank_of
 from isthmus.projections.features import FeatureProblem
 from isthmus.projections.fitted import FittedProjection
@@ -40,6 +41,7 @@ from isthmus.projections.problem import GramProblem, OutputSide
 from isthmus.projections.rows import KernelSide, counted_rows
 from isthmus.projections.streamed import prepare
 
+_LEFT_OUT_ROWS = 1000  # rows that are left out singly, at most: half a second
 EXACT_ROWS = 3000
 """Up to so many rows ``solver="auto"`` forms Gram matrices."""
 SOLVERS = ("auto", "dense", "factor", "krylov", "features")
@@ -59,6 +61,10 @@ class Projection(FittedToBlocks, FittedProjection):
     cv: Any
     random_state: Any
 
+    _auto_by_folds = (
+        False  # whether alpha="auto" is chosen in folds, and not by rows left out singly
+    )
+
     @abstractmethod
     def _input_side(self, X: Any, weights: Array | None = None) -> KernelSide:
         """Checked inputs with their kernel and weights."""
@@ -66,8 +72,6 @@ class Projection(FittedToBlocks, FittedProjection):
     @abstractmethod
     def _output_side(self, y: Any, inputs: KernelSide) -> OutputSide:
         """Checked outputs with their coupling."""
-
-    _default_ridge = 1e-3  # alpha="auto", as a fraction of the trace of the input kernel
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find the coordinates of ``X`` that predict ``y`` best.
@@ -110,14 +114,16 @@ class Projection(FittedToBlocks, FittedProjection):
             labels = self._labels(folds, inputs, seed)
             problem = self._problem(inputs, outputs, seed, labels)
         limit = problem.most if outputs.most is None else min(problem.most, outputs.most)
-        ridge = self._ridge()
+        memory = np.inf if source is None else source.memory
+        otherwise = None if self.alpha == "cv" else self._ridge(inputs, outputs, memory)
+        ridge = None if self._auto_by_folds and labels is not None else otherwise
         r = self._components(limit, outputs)
         self.held_out_score_, self.held_out_scores_ = np.nan, None
         if labels is not None:
             sample = judged_rows(inputs.n, seed)
             judge = problem.judge(sample).merge_copies(take(inputs.rows, sample))
             coordinates = self._held_out(problem, inputs, outputs, labels, sample)
-            found = choose(coordinates, judge, labels[sample], ridge, r, limit)
+            found = choose(coordinates, judge, labels[sample], ridge, r, limit, otherwise)
             ridge, r, self.held_out_scores_ = found.ridge, found.r, found.scores
             self.held_out_score_ = float(mean_score(found.scores))
             self.cv_results_ = found.table
@@ -190,12 +196,10 @@ class Projection(FittedToBlocks, FittedProjection):
         if isinstance(self.alpha, str) and self.alpha not in ("auto", "cv"):
             raise ValueError(f"alpha == {self.alpha!r}, must be a number >= 0, 'auto' or 'cv'.")
 
-    def _ridge(self) -> Ridge | None:
-        """The ridge weight; None where it is to be chosen."""
+    def _ridge(self, inputs: KernelSide, outputs: OutputSide, memory: float) -> Ridge:
+        """The ridge weight; "auto" is the one of the least error of rows left out singly."""
         if isinstance(self.alpha, str):
-            if self.alpha == "cv":
-                return None
-            return Ridge(self._default_ridge, True)
+            return leave_one_out_ridge(inputs, outputs, rows_within(memory, _LEFT_OUT_ROWS))
         return Ridge(check_alpha(self.alpha), False)
 
     def _labels(self, folds: Any, inputs: KernelSide, seed: int) -> NDArray | None:
@@ -203,9 +207,9 @@ class Projection(FittedToBlocks, FittedProjection):
         if isinstance(folds, np.ndarray):
             return folds
         chosen = self.alpha == "cv" or self.n_components == "auto"
-        folds = N_FOLDS if folds is None and chosen else folds
+        folds = N_FOLDS if folds is None and (chosen or self._auto_by_folds) else folds
         if folds is not None and inputs.n >= 2 * folds:
-            return deal_by_content(inputs.rows, folds, seed)
+            return deal_by_content(inputs.rows, folds, 0 if self.random_state is None else seed)
         if chosen:
             raise ValueError(
                 f"n_samples={inputs.n} is too few for cv={folds} folds of at least 2 rows each."

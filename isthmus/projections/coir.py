@@ -81,9 +81,11 @@ class COIR(KernelProjection):
         Similarity of two outputs. With "precomputed", ``y`` is their square matrix; with a kernel of
         objects, ``y`` is a list of them. Parameters are set in a kernel object: ``RBF(0.5)``.
     alpha : float, "auto" or "cv", default="auto"
-        Ridge weight of the inputs. "auto" is a fixed fraction, 1e-3 of the trace of their centred Gram
-        matrix; "cv" chooses the best of twelve fractions from 1e-6 to 0.3 by cross-validation. The best
-        differs by four orders of magnitude between data sets.
+        Ridge weight of the inputs. "auto": the one with which ridge regression of the outputs on the input
+        kernel has the least error of rows left out one by one (of at most 1000 rows; outputs count in
+        units of their standard deviations). "cv": the best of twelve fractions of the trace of the
+        centred Gram matrix, from 1e-6 to 0.3, by cross-validation of the coordinates, which takes several
+        times as long. The best differs by four orders of magnitude between data sets.
     alpha_y : float or "auto", default="auto"
         Ridge weight of the outputs; "auto" is 1e-2 of the trace. 0 needs an output kernel of less than
         full rank.
@@ -111,8 +113,8 @@ class COIR(KernelProjection):
     held_out_score_ : float
         R2 of nearest-neighbour regression on the coordinates of held-out rows, averaged over outputs
         and folds; in the feature space of the output kernel if outputs are not vectors. NaN without
-        folds. With more than 20 000 rows, a sample of 20 000 is scored. Kernel widths and landmarks are
-        those of all rows.
+        folds. With more than 20 000 rows, a sample of 20 000 is scored. Kernel widths, landmarks
+        and the ridge weight of ``alpha="auto"`` are those of all rows.
     held_out_scores_, cv_results_ :
         As in :class:`SIR`.
     points_, dual_coef_, offset_, kernel_ :

@@ -16,14 +16,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
+from isthmus.features import KernelMap
+from isthmus.features.left_out import deviations, left_out_ridge
 from isthmus.projections.eigen import Ridge
+from isthmus.projections.problem import OutputSide
+from isthmus.projections.rows import KernelSide
 
 # Ridge weights as shares of the trace: half decades from interpolation to strong smoothing.
 FRACTIONS = 10.0 ** np.arange(-6.0, -0.4, 0.5)
 # n_components="auto" looks no further: in more dimensions the neighbours that judge are all far away.
 MOST_COMPONENTS = 20
+_OF_TRACE = 0.99  # of the outputs' kernel, by which objects are predicted
 SAME_SCORE = 1e-9
 """Scores, shares of a variance, that differ by less are tied."""
+
+
+def leave_one_out_ridge(inputs: KernelSide, outputs: OutputSide, most: int) -> Ridge:
+    """Return the ridge of the least error of rows left out singly, by regression on the input kernel.
+
+    Vectors count in units of their deviations, objects in the feature space of their kernel.
+    """
+    side, rows = outputs.side, outputs.T
+    if side is not None and not side.vectors:
+        phi = KernelMap(_OF_TRACE, kernel="precomputed")
+        L = side.output_gram().astype(side.precision, copy=False)
+        targets = phi.fit_transform(L, sample_weight=inputs.weights)
+    else:
+        rows = np.asarray(rows if side is None else side.rows, dtype=np.float64)
+        targets = rows / deviations(rows, inputs.weights)
+    given = inputs.kernel, inputs.rows, targets, inputs.weights
+    alpha, _, mean_square = left_out_ridge(*given, most, inputs.n_jobs)
+    return Ridge(alpha / mean_square if outputs.coupling.balanced else alpha, False)
 
 
 @dataclass
@@ -40,12 +63,18 @@ Coordinates = Callable[[int, list[Ridge], Any], list[Array]]
 
 
 def choose(
-    coordinates: Coordinates, judge: Any, folds: NDArray, ridge: Ridge | None, r: Any, limit: int
+    coordinates: Coordinates,
+    judge: Any,
+    folds: NDArray,
+    ridge: Ridge | None,
+    r: Any,
+    limit: int,
+    otherwise: Ridge | None,
 ) -> Choice:
     """Score all candidates on the same folds and take the best.
 
     ``coordinates(k, ridges, r)`` are those of the judged rows for every ridge, learned without fold k;
-    ``folds`` are the folds of these rows.
+    ``folds`` are the folds of these rows, ``otherwise`` the ridge if no fold has a score.
     """
     ridges = [Ridge(float(f), True) for f in FRACTIONS] if ridge is None else [ridge]
     ranks = np.arange(1, min(limit, MOST_COMPONENTS) + 1) if r == "auto" else None
@@ -62,9 +91,9 @@ def choose(
         found.append([[_scores(judge, Z, folds == k) for Z in row] for row in rows])
     mean = _mean_over_folds(found, len(ridges), 1 if ranks is None else len(ranks))
     if np.isnan(mean).all():
-        if ridge is None or ranks is not None:
+        if otherwise is None or ranks is not None:
             raise ValueError("No fold could be scored: y does not vary within the folds.")
-        return Choice(ridge, r, mean[0, 0], _table(ridges, ranks, r, mean))
+        return Choice(otherwise, r, mean[0, 0], _table(ridges, ranks, r, mean))
     i, j = best_candidate(mean)
     chosen = r if ranks is None else int(ranks[j])
     return Choice(ridges[i], chosen, mean[i, j], _table(ridges, ranks, r, mean))

@@ -44,8 +44,7 @@ class MORP(KernelProjection):
     beta : float, default=0.5
         Weight of the outputs, from 0 (unsupervised) to 1 (outputs alone).
     alpha : float, "auto" or "cv", default="auto"
-        Ridge weight for the Gram matrix of trace n. "auto" is a fixed fraction, 1e-2 n; "cv" chooses
-        the weight by cross-validation.
+        Ridge weight for the Gram matrix of trace n; "auto" and "cv" as in :class:`COIR`.
     missing : {"error", "mean", "ridge", "zero"}, default="error"
         What to do with NaN in ``y``: refuse it; put the mean of what is observed of an output; put
         that, fit, regress each output on the coordinates where it is observed, and fit once more
@@ -85,7 +84,6 @@ class MORP(KernelProjection):
     """
 
     eigenproblem = "generalised"
-    _default_ridge = 1e-2
 
     def __init__(
         self,

@@ -11,9 +11,13 @@ from isthmus._validation import validate_data
 from isthmus.kernels import Linear
 from isthmus.projections.base import KernelProjection, OutputSide, Projection, seed_of
 from isthmus.projections.couplings import SliceMeans
+from isthmus.projections.eigen import Ridge
 from isthmus.projections.held_out import VectorJudge
 from isthmus.projections.rows import KernelSide, check_y, output_vectors
 from isthmus.projections.slices import indicators, is_categorical, slice_labels, slicing
+
+# Ridge of alpha="auto" without folds, as a share of the trace: few rows, or rows in blocks.
+_NO_FOLDS = 1e-3
 
 
 class _Sliced(Projection):
@@ -21,6 +25,15 @@ class _Sliced(Projection):
 
     n_slices: int
     slices: str
+
+    @property
+    def _auto_by_folds(self) -> bool:  # type: ignore[override]
+        return isinstance(self.alpha, str) and self.alpha == "auto"
+
+    def _ridge(self, inputs: KernelSide, outputs: OutputSide, memory: float) -> Ridge:
+        if isinstance(self.alpha, str):  # of blocks of rows, or of too few for folds
+            return Ridge(_NO_FOLDS, True)
+        return super()._ridge(inputs, outputs, memory)
 
     def _components(self, limit: int, outputs: OutputSide) -> Any:
         if self.n_components is None:
@@ -67,8 +80,7 @@ class SIR(_Sliced):
         Number of coordinates, at most the number of slices minus one; a fraction of the sum of the
         eigenvalues; "auto" chooses it by cross-validation. None: two, or one for two slices.
     alpha : float, "auto" or "cv", default=0.0
-        Ridge weight on the scale of ``Ridge``. "auto" is a fixed fraction, 1e-3 of the total variance;
-        "cv" chooses the weight by cross-validation.
+        Ridge weight on the scale of ``Ridge``; "auto" and "cv" as in :class:`KernelSIR`.
     n_slices : int, default=10
         Number of slices.
     slices : {"auto", "classes", "quantiles", "kmeans"}, default="auto"
@@ -86,7 +98,7 @@ class SIR(_Sliced):
         Folds for ``held_out_score_`` and for choices by cross-validation: a number, to which rows are
         dealt by what they are, copies together; a list has a pair (train, test)
         of row numbers per fold, and every row in one of the test parts. None: no score, and 5 folds
-        if ``n_components="auto"`` or ``alpha="cv"``.
+        if ``n_components="auto"`` or ``alpha`` is "auto" or "cv".
     random_state : int, RandomState or None, default=None
         Seed for k-means and the folds.
 
@@ -183,9 +195,10 @@ class KernelSIR(_Sliced, KernelProjection):
     kernel : kernel object, str, callable or "precomputed", default="rbf"
         Similarity of two inputs.
     alpha : float, "auto" or "cv", default="auto"
-        Ridge weight, added to the centred Gram matrix. "auto" is a fixed fraction, 1e-3 of its trace;
-        "cv" chooses the best of twelve fractions from 1e-6 to 0.3 by cross-validation. Without a ridge
-        the training coordinates can follow any outputs.
+        Ridge weight, added to the centred Gram matrix. "cv": the best of twelve fractions of its trace,
+        from 1e-6 to 0.3, by cross-validation; "auto": the same, and 1e-3 of the trace of fewer than ten
+        rows, of ``Rows``, and where no fold can be scored. Without a ridge the training coordinates can
+        follow any outputs.
     n_slices : int, default=10
         Number of slices.
     slices : {"auto", "classes", "quantiles", "kmeans"}, default="auto"

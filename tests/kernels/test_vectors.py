@@ -24,6 +24,7 @@ from isthmus.kernels import (
     Linear,
     Normalised,
     Polynomial,
+    Standardised,
     gram,
 )
 from isthmus.kernels.base import TILE
@@ -48,6 +49,14 @@ FORMULAS = {
     "normalised": (
         Normalised(Polynomial(2, 0.5, 1.0)),
         lambda x, y: (0.5 * x @ y + 1) ** 2 / ((0.5 * x @ x + 1) * (0.5 * y @ y + 1)),
+    ),
+    "standardised": (
+        Standardised(RBF(0.3), np.array([1.0, -2.0, 0.5, 0.0]), np.array([0.5, 3.0, 1.0, 2.0])),
+        lambda x, y: np.exp(-0.3 * (((x - y) / [0.5, 3.0, 1.0, 2.0]) ** 2).sum()),
+    ),
+    "standardised products": (
+        Standardised(Linear(), np.array([1.0, -2.0, 0.5, 0.0]), np.array([0.5, 3.0, 1.0, 2.0])),
+        lambda x, y: ((x - [1, -2, 0.5, 0]) / [0.25, 9.0, 1.0, 4.0]) @ (y - [1, -2, 0.5, 0]),
     ),
     "gaussian": (
         Gaussian(Polynomial(2, 0.5, 1.0), 0.1),
@@ -98,7 +107,7 @@ def test_square_matrices_are_symmetric_and_have_the_diagonal(name, X):
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_tiles_meet(name, rng):
-    X = rng.uniform(0.1, 1.0, size=(2 * TILE + 3, 2))
+    X = rng.uniform(0.1, 1.0, size=(2 * TILE + 3, 4))
     K = KERNELS[name](X)
     assert_array_equal(K, K.T)
     few = [0, TILE - 1, TILE, 2 * TILE, len(X) - 1]

@@ -41,6 +41,12 @@ def dealt(X):
     return PredefinedSplit(deal_by_content(X, 5)).split()
 
 
+def without_folds(model):
+    """The model with the ridge weight of all rows, which folds keep as they keep kernel widths."""
+    own = {"alpha": model.alpha_} if model.alpha == "auto" and not isinstance(model, KDR) else {}
+    return clone(model).set_params(cv=None, **own)
+
+
 def refitted(model, X, Y, rows=None, folds_of=None):
     """Scores of each output: a fit without each fold, neighbours among its rows."""
     scores = []
@@ -48,7 +54,7 @@ def refitted(model, X, Y, rows=None, folds_of=None):
         train, test = (
             part if rows is None else np.intersect1d(part, rows) for part in (rest, test)
         )
-        fold = clone(model).set_params(cv=None).fit(X[rest], Y[rest])
+        fold = without_folds(model).fit(X[rest], Y[rest])
         near = KNeighborsRegressor(10).fit(fold.transform(X[train]), Y[train])
         guess = near.predict(fold.transform(X[test]))
         scores.append(np.atleast_1d(r2_score(Y[test], guess, multioutput="raw_values")))
@@ -78,7 +84,7 @@ def test_500_rows_are_refits(model):
 
 
 @pytest.mark.parametrize(
-    "model", [SIR(slices="classes", **FOLDS), KernelSIR(gamma=0.1, **FOLDS)], ids=repr
+    "model", [SIR(slices="classes", **FOLDS), KernelSIR(gamma=0.1, alpha=0.3, **FOLDS)], ids=repr
 )
 def test_500_rows_in_classes_are_refits(model):
     X, Y = make(500)
@@ -114,11 +120,10 @@ def test_many_rows_by_landmarks_are_refits(n):
     """On the features of the landmarks it is the linear method, which is refitted."""
     X, Y = make(n)
     y = classes(Y)
-    model = KernelSIR(gamma=0.1, n_landmarks=25, selection="uniform", **FOLDS).fit(X, y)
+    options = {"n_landmarks": 25, "selection": "uniform", **FOLDS}
+    model = KernelSIR(gamma=0.1, alpha=3.0, **options).fit(X, y)
     F = Landmarks(25, model.kernel_, selection="uniform", random_state=0).fit_transform(X)
-    assert_allclose(
-        model.held_out_scores_, refitted(SIR(alpha="auto"), F, y, folds_of=X), atol=1e-8
-    )
+    assert_allclose(model.held_out_scores_, refitted(SIR(alpha=3.0), F, y, folds_of=X), atol=1e-8)
 
 
 @pytest.mark.parametrize("n", [5000, 20_000])
@@ -130,7 +135,8 @@ def test_every_kernel_method_by_landmarks_is_refits(name, n):
     model = method(gamma=0.1, n_landmarks=25, selection="uniform", **linear, **FOLDS).fit(X, Y)
     assert model.solver_ == "features"
     F = Landmarks(25, model.kernel_, selection="uniform", random_state=0).fit_transform(X)
-    oracle = refitted(method(kernel="linear", **linear), F, Y, folds_of=X)
+    again = method(kernel="linear", alpha=model.alpha_, **linear)
+    oracle = refitted(again, F, Y, folds_of=X)
     assert_allclose(model.held_out_scores_, oracle, atol=1e-8)
 
 
@@ -148,9 +154,9 @@ def test_more_rows_are_judged_by_a_sample_of_all_folds(monkeypatch):
 WEIGHTED = [
     *SMALL,
     SIR(slices="classes", **FOLDS),
-    KernelSIR(gamma=0.1, **FOLDS),
+    KernelSIR(gamma=0.1, alpha=0.3, **FOLDS),
     KDR(2, gamma=0.1, kernel_y=RBF(0.5), max_iter=2, tol=0.5, **FOLDS),
-    MORP(gamma=0.1, missing="ridge", **FOLDS),
+    MORP(gamma=0.1, missing="ridge", alpha=1.2, **FOLDS),
 ]
 
 
@@ -161,16 +167,16 @@ def test_weighted_rows_are_weighted_refits(model):
     Y = classes(Y)[:, None] if isinstance(model, (SIR, KernelSIR)) else Y
     w = np.random.default_rng(3).uniform(0.2, 3.0, size=len(X))
     y = Y[:, 0] if Y.shape[1] == 1 else Y
-    found = clone(model).fit(X, y, sample_weight=w).held_out_scores_
+    fitted = clone(model).fit(X, y, sample_weight=w)
     scores = []
     for train, test in dealt(X):
-        fold = clone(model).set_params(cv=None).fit(X[train], y[train], sample_weight=w[train])
+        fold = without_folds(fitted).fit(X[train], y[train], sample_weight=w[train])
         search = NearestNeighbors(n_neighbors=10).fit(fold.transform(X[train]))
         near = train[search.kneighbors(fold.transform(X[test]), return_distance=False)]
         guess = [np.average(Y[rows], axis=0, weights=w[rows]) for rows in near]
         own = {"sample_weight": w[test], "multioutput": "raw_values"}
         scores.append(r2_score(Y[test], guess, **own))
-    assert_allclose(found, np.mean(scores, axis=0), atol=1e-8)
+    assert_allclose(fitted.held_out_scores_, np.mean(scores, axis=0), atol=1e-8)
 
 
 # -- holes ---------------------------------------------------------------------------------------
@@ -186,7 +192,8 @@ def test_holes_are_filled_by_training_rows_and_never_scored(missing, solver):
     X, Y = make(120)
     holes = with_holes(Y, 0.5)
     options = {"n_landmarks": 200, "selection": "uniform"} if solver == "features" else {}
-    model = MORP(gamma=0.1, missing=missing, solver=solver, **options, **FOLDS).fit(X, holes)
+    options |= {"alpha": 1.2, **FOLDS}
+    model = MORP(gamma=0.1, missing=missing, solver=solver, **options).fit(X, holes)
     scores = []
     for train, test in dealt(X):
         fold = clone(model).set_params(cv=None).fit(X[train], holes[train])

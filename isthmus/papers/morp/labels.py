@@ -34,7 +34,10 @@ def hole_scores(name: str, draw: int) -> dict[str, tuple[float, float]]:
     for missing in ("zero", "mean", "ridge", "none"):
         outputs = Y[train] if missing == "none" else some
         model = MORP(
-            n_components=10, cv=None, missing="error" if missing == "none" else missing
+            n_components=10,
+            alpha=1e-2 * 300,
+            cv=None,
+            missing="error" if missing == "none" else missing,
         ).fit(X[train], outputs)
         Z = model.transform(X)
         # One factor for all coordinates: the penalty of the classifier means the same for all methods.
@@ -63,7 +66,7 @@ def label_scores(name: str, draw: int) -> dict[str, NDArray]:
     known, new = np.split(chosen, [2 * Y.shape[1] // 3])
     train, rest = slice(0, 300), slice(300, None)
     methods: dict[str, Callable[[], object]] = {
-        "MORP": lambda: MORP(n_components=10, cv=None),
+        "MORP": lambda: MORP(n_components=10, alpha=1e-2 * 300, cv=None),
         "MORP, form of the source, 0.001": lambda: InverseMORP(n_components=10, gamma=1e-3),
         "kernel CCA": lambda: KernelCCA(
             n_components=min(10, len(known)), kernel_y="linear", alpha=3e-2 * 300, cv=None
