@@ -17,6 +17,7 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from sklearn.gaussian_process.kernels import Product as GPProduct
 from sklearn.gaussian_process.kernels import Sum as GPSum
 
+from isthmus._saved import saved
 from isthmus.kernels.base import Kernel, as_vectors
 from isthmus.kernels.normalising import (
     inverse_root,
@@ -216,6 +217,7 @@ class Normalised(OverKernel):
         return np.zeros_like(as_vectors(Z))
 
 
+@saved(mean="c|-", scale="c|c")
 class Standardised(OverKernel):
     """A kernel of rows of numbers minus ``mean`` (None: as they are), divided by ``scale``.
 
@@ -237,6 +239,8 @@ class Standardised(OverKernel):
     def standardise(self, X: Any) -> Any:
         """Return the rows that the kernel sees, of the type that they have."""
         X = as_vectors(X)
+        if X.shape[1:] != self.scale.shape:  # one column would count for all
+            raise ValueError(f"rows have {X.shape[1]} numbers, must have {len(self.scale)}.")
         if issparse(X) and self.mean is None:
             return csr_array(X.multiply(1.0 / self.scale)).astype(X.dtype, copy=False)
         rows = X.toarray() if issparse(X) else X
