@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 from isthmus._linalg import Array
 from isthmus.dependency.linear_part import can_be_weighted, for_all_outputs
 from isthmus.features.samples import weighted_samples
-from isthmus.kernels.distinct import sample_groups
+from isthmus.kernels.distinct import merge_groups, sample_groups
 from isthmus.kernels.gram import take
 from isthmus.preimages import Learned
 from isthmus.preimages.ranks import ranks
@@ -49,13 +49,10 @@ def _merge_copies(
     Folds would part copies of a sample: those that are not held out tell what it is.
     """
     groups = sample_groups(np.column_stack([sample_groups(X), sample_groups(Y), folds]))
-    _, first, copy_of = np.unique(groups, return_index=True, return_inverse=True)
+    first, _, sums = merge_groups(groups, weights)
     if len(first) == len(Y):
         return X, Y, weights, folds
-    sums = np.bincount(copy_of, weights).astype(np.float64)
-    order = np.argsort(first)
-    first = first[order]
-    return take(X, first), Y[first], sums[order], folds[first]
+    return take(X, first), Y[first], sums, folds[first]
 
 
 @dataclass

@@ -43,6 +43,14 @@ def sample_groups(X: Any) -> NDArray:
     return groups
 
 
+def merge_groups(groups: NDArray, weights: Array | None) -> tuple[NDArray, NDArray, Array]:
+    """Return the first row of each group, in the order of rows, the group of each row, and the weights."""
+    _, first, group_of = np.unique(groups, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    group_of = np.argsort(order)[group_of]
+    return first[order], group_of, np.bincount(group_of, weights).astype(np.float64)
+
+
 def content_places(X: Any) -> NDArray:
     """As ``sample_groups``, numbered in an order that the number of copies does not move."""
     if isinstance(X, np.ndarray) and (gaps := X != X).any():
@@ -58,11 +66,23 @@ def deal_by_content(
 ) -> NDArray[np.intp]:
     """The fold of each sample, 0 .. n_folds - 1, which what it is decides, not its place.
 
-    Copies are in one fold, so that a weight is as many of them. Equal inputs are copies whatever their
-    outputs, of which those held out would know the others. Given ``Y``, tables of few kinds of inputs are
-    excepted, since a kind that is left out as a whole cannot be told: fewer than two of them for a fold,
-    or each with as many different outputs as there are folds, on average. There only samples that are
-    equal in both are copies. Positive units, and the order of unlike columns, do not matter either.
+    Copies (:func:`copy_groups`) are in one fold, so that a weight is as many of them. Positive units, and
+    the order of unlike columns, do not matter either.
+    """
+    groups = copy_groups(X, n_folds, Y)
+    n = int(groups.max(initial=-1)) + 1
+    fold = np.empty(n, dtype=np.intp)
+    fold[check_random_state(seed).permutation(n)] = np.sort(np.arange(n) % n_folds)
+    return fold[groups]
+
+
+def copy_groups(X: Any, n_folds: int, Y: NDArray | None = None) -> NDArray[np.intp]:
+    """A number for each sample that it shares with its copies alone, which are left out together.
+
+    Equal inputs are copies whatever their outputs, of which those held out would know the others. Given
+    ``Y``, tables of few kinds of inputs are excepted, since a kind that is left out as a whole cannot be
+    told: fewer than two of them for a fold, or each with as many different outputs as there are folds, on
+    average. There only samples that are equal in both are copies.
     """
     groups = content_places(X)
     kinds = groups.max(initial=-1) + 1
@@ -72,10 +92,7 @@ def deal_by_content(
             groups = pairs
     if groups.max(initial=0) < 2:  # without one of two kinds nothing varies
         groups = np.arange(len(groups))
-    n = int(groups.max(initial=-1)) + 1
-    fold = np.empty(n, dtype=np.intp)
-    fold[check_random_state(seed).permutation(n)] = np.sort(np.arange(n) % n_folds)
-    return fold[groups]
+    return groups
 
 
 def _sorted_samples(X: Any, w: Array) -> tuple[NDArray, NDArray]:

@@ -8,7 +8,7 @@ constant. The residuals of a fold that is left out follow without refitting, exa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from isthmus._linalg import Array
+from isthmus._linalg import ROUNDING, Array
 
 Folds = Sequence[tuple[NDArray, NDArray]]
 ALPHAS = np.logspace(-11, 1, 19)  # ridge weights, relative to the largest eigenvalue
@@ -121,12 +121,35 @@ class RidgeSpectrum:
 
     def left_out_singly(self, Y: Array, alpha: Array) -> Array:
         """Return predictions of every row without that row, for a ridge weight per target."""
+        return Y - self._singly(Y)(alpha) / self.root[:, None]
+
+    def best_alpha(self, Y: Array, alphas: Array) -> float:
+        """Return the weight of the least squared error of rows left out singly; of equals the largest."""
+        residuals = self._singly(Y)
+        errors = np.array([np.square(residuals(np.array([alpha]))).sum() for alpha in alphas])
+        return float(max(np.asarray(alphas)[errors <= errors.min() * (1 + ROUNDING)]))
+
+    def _singly(self, Y: Array) -> Callable[[Array], Array]:
+        """Return residuals of rows left out singly, times ``root``, as a function of the ridge weights.
+
+        Written with what a ridge *leaves* of a direction: one minus a leverage has no digits where the
+        leverage is near one, and a floor under it would favour no ridge at all.
+        """
         targets = self.center(Y)[1]
-        shares = self.values[:, None] / (self.values[:, None] + alpha)
-        residuals = targets - self.basis @ (shares * (self.basis.T @ targets))
-        leverages = (self.root**2 / (self.root @ self.root))[:, None] + self.basis**2 @ shares
-        left = np.maximum(1.0 - leverages, np.finfo(float).eps)
-        return Y - residuals / left / self.root[:, None]
+        projected = self.basis.T @ targets
+        squares = self.basis**2
+        off = targets - self.basis @ projected
+        rest = 1.0 - self.root**2 / (self.root @ self.root) - squares.sum(axis=1)
+        rest = np.maximum(rest, 0.0)[:, None]
+        fills = len(self.values) == len(Y) - 1  # nothing is off the basis, and the weight cancels
+        if fills:
+            off, rest = np.zeros_like(off), np.zeros_like(rest)
+
+        def residuals(alpha: Array) -> Array:
+            left = (1.0 if fills else alpha) / (self.values[:, None] + alpha)
+            return np.asarray((self.basis @ (left * projected) + off) / (squares @ left + rest))
+
+        return residuals
 
     def _refitted(self, Y: Array, folds: Folds, alphas: Array) -> Iterator[Array]:
         """Left-out predictions by a decomposition for each fold, for folds of any form."""
