@@ -48,9 +48,9 @@ MODELS = {
     "PLS, kernel": (PLS(K, algorithm="kernel", scale=False), pls(K)),
     "PLS, all components": (PLS(None, scale=False), pcr(24)),
     "reduced rank": (ReducedRankRegression(1, alpha=0.0), reduced_rank(1)),
-    "ridge, alpha='auto'": (ReducedRankRegression(alpha="auto"), reduced_rank(9, 1e-6)),
+    "ridge, 1e-6 &#124;&#124;X&#124;&#124;^2": (ReducedRankRegression(), reduced_rank(9, 1e-6)),
     "Stiefel": (StiefelRegression(1, alpha=0.0), reduced_rank(1)),
-    "manifold PLS": (ManifoldPLS(1), reduced_rank(1)),
+    "manifold PLS": (ManifoldPLS(1, alpha=0.0), reduced_rank(1)),
 }
 LEVEL, N_LATENT, N_INPUTS, N_NEW = 0.95, 5, 8, 100
 ENOUGH_ROWS = LEVEL / (1 - LEVEL)
@@ -111,6 +111,9 @@ def digits() -> list[str]:
 
 
 def cell(model: Any, fit: Callable, problem: Problem, reference: Any) -> str:
+    if getattr(model, "alpha", None) == "auto":
+        centred = problem.X - problem.X.mean(axis=0)
+        model.set_params(alpha=1e-6 * np.linalg.norm(centred, 2) ** 2)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         fit(model, problem.X, problem.Y)

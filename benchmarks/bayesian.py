@@ -239,7 +239,9 @@ def covered(
     """Coverage of held-out values of each output, width in deviations, and the chains' report."""
     order = np.random.default_rng(0).permutation(len(X))
     train, test = order[:n_train], order[n_train:]
-    model = BayesianStiefelRegression(rank, likelihood=likelihood, noise=noise, random_state=0)
+    model = BayesianStiefelRegression(
+        rank, likelihood=likelihood, noise=noise, prior="normal", prior_variance=1.0, random_state=0
+    )
     model.set_params(units="columns")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the figures are in the table

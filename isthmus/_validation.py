@@ -78,7 +78,11 @@ def inner_router(estimator: Any, *methods: str) -> MetadataRouter:
     for method in methods:
         mapping.add(caller=method, callee=method)
     router = MetadataRouter(owner=type(estimator).__name__)
-    return router.add(estimator=estimator.estimator, method_mapping=mapping)
+    return router.add(estimator=_inner(estimator), method_mapping=mapping)
+
+
+def _inner(estimator: Any) -> Any:
+    return estimator._regressor() if estimator.estimator is None else estimator.estimator
 
 
 def routed_to_inner(estimator: Any, method: str, **given: Any) -> dict[str, Any]:
@@ -90,7 +94,7 @@ def routed_to_inner(estimator: Any, method: str, **given: Any) -> dict[str, Any]
     if given and get_config()["enable_metadata_routing"]:
         return dict(process_routing(estimator, method, **given).estimator[method])
     if "sample_weight" in given:
-        inner = estimator.estimator
+        inner = _inner(estimator)
         if "sample_weight" not in signature(getattr(inner, method)).parameters:
             raise TypeError(f"{type(inner).__name__} takes no sample_weight.")
     return given

@@ -49,9 +49,9 @@ MODELS = {
     "kernel PLS": (PLS(K, algorithm="kernel", scale=False), extended.pls(K)),
     "scaled PLS": (PLS(K), extended.pls(K)),
     "reduced rank": (ReducedRankRegression(1, alpha=0.0), extended.reduced_rank(1)),
-    "ridge": (ReducedRankRegression(alpha="auto"), extended.reduced_rank(9, 1e-6)),
+    "ridge": (ReducedRankRegression(), extended.reduced_rank(9, 1e-6)),
     "Stiefel": (StiefelRegression(1, alpha=0.0), extended.reduced_rank(1)),
-    "manifold PLS": (ManifoldPLS(1), extended.reduced_rank(1)),
+    "manifold PLS": (ManifoldPLS(1, alpha=0.0), extended.reduced_rank(1)),
 }
 
 
@@ -73,6 +73,10 @@ def reference(name, *arguments):
 def error_of(name, fit, *arguments):
     """Backward error of what ``fit`` makes of an unfitted model; zero if digits were warned of."""
     model, data = clone(MODELS[name][0]), problem(*arguments)
+    if name == "ridge":
+        w = np.ones(len(data.X)) if data.weights is None else data.weights
+        centred = np.sqrt(w)[:, None] * (data.X - np.average(data.X, axis=0, weights=w))
+        model.set_params(alpha=1e-6 * np.linalg.norm(centred, 2) ** 2)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         fit(model, data)

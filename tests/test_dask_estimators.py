@@ -68,8 +68,8 @@ EXACT = [
     PLS(2),
     PLS(2, scale=False),
     ReducedRankRegression(1, alpha=1.0),
-    ManifoldPLS(2),
-    StiefelRegression(2),
+    ManifoldPLS(2, alpha=0.0),
+    StiefelRegression(2, alpha=0.0),
 ]
 
 

@@ -14,7 +14,7 @@ from isthmus.inspection import rmse
 from isthmus.kernels.distinct import deal_by_content
 from isthmus.model_selection.pooled import PooledErrors, choose_pooled, sign_test
 from isthmus.problems import Split
-from isthmus.regression.crossval import default_score, least_gain_index
+from isthmus.regression.crossval import default_score, least_cost_index
 
 
 def make(n=40, p=8, q=2, seed=0):
@@ -156,7 +156,7 @@ def test_where_candidates_are_refitted_the_rule_is_refused():
         search.fit(X, Y)
 
 
-def by_gain(rmsecv, ranks, gain=0.005):
+def by_gain(rmsecv, ranks, gain):
     """Take components one after the other while some further number of them pays for itself."""
     k = 0
     while True:
@@ -169,13 +169,13 @@ def by_gain(rmsecv, ranks, gain=0.005):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("q", [1, 2])
-def test_the_default_takes_components_that_gain_half_a_percent(seed, q):
+def test_the_default_takes_components_that_gain_half_a_percent_of_an_output(seed, q):
     X, Y = make(60, 12, q, seed)
     Y = Y[:, 0] if q == 1 else Y
     pooled = ComponentSearchCV(PLS(), n_components=12, rule="pooled").fit(X, Y)
     squares = pooled.rmsecv_.reshape(12, -1) ** 2
     relative = np.sqrt((squares / Y.reshape(60, -1).var(axis=0)).mean(axis=1))
-    expected = 1 + by_gain(relative, range(1, 13))
+    expected = 1 + by_gain(relative, range(1, 13), 0.005 / q)
     assert ComponentSearchCV(PLS(), n_components=12).fit(X, Y).best_params_ == {
         "n_components": expected
     }
@@ -184,22 +184,25 @@ def test_the_default_takes_components_that_gain_half_a_percent(seed, q):
     assert PLS("auto").fit(X, Y).n_components_ == search.best_params_["n_components"]
 
 
-def test_the_gain_is_half_a_percent():
+def test_the_gain_is_half_a_percent_of_an_output():
     """Changing the rule changes what every default fit returns: docs/spectra.md has the figures."""
     ranks, alphas, shares = [1, 2, 3, 4], [None], np.array([1.0, 3.0])
     falls = np.array([1.0, 0.9, 0.9 * 0.9952, 0.9 * 0.9952**2])  # RMSECV
     errors = np.column_stack([falls**2, falls**2])
-    assert least_gain_index(errors, shares, ranks, alphas) == 1
+    assert least_cost_index(errors, shares, ranks, alphas, 1) == 1
+    assert (
+        least_cost_index(errors, shares, ranks, alphas, 2) == 3
+    )  # two outputs: a quarter of a percent
     errors[3] *= 0.9990**2  # 0.9942: the last pays for the one before it
-    assert least_gain_index(errors, shares, ranks, alphas) == 3
+    assert least_cost_index(errors, shares, ranks, alphas, 1) == 3
     uneven = np.array([[1.0, 1.0], [4.0, 0.5]])  # pooled 1 and 1.375: folds count by their rows
-    assert least_gain_index(uneven, shares, [1, 2], alphas) == 0
-    assert least_gain_index(uneven, np.array([1.0, 30.0]), [1, 2], alphas) == 1
+    assert least_cost_index(uneven, shares, [1, 2], alphas, 1) == 0
+    assert least_cost_index(uneven, np.array([1.0, 30.0]), [1, 2], alphas, 1) == 1
     rounding = np.array([[1.0], [1e-20], [1e-30]])
-    assert least_gain_index(rounding, np.ones(1), [1, 2, 3], alphas) == 1
+    assert least_cost_index(rounding, np.ones(1), [1, 2, 3], alphas, 1) == 1
     # Ridge weights whose errors differ by rounding are tied, and the largest is taken.
     tied = np.array([[1.0], [1.0 + 1e-14], [1.0 + 1e-9]])
-    assert least_gain_index(tied, np.ones(1), [1], [0.1, 1.0, 10.0]) == 1
+    assert least_cost_index(tied, np.ones(1), [1], [0.1, 1.0, 10.0], 1) == 1
 
 
 def test_a_score_of_ones_own_is_followed_to_its_best():

@@ -164,7 +164,7 @@ def column_signs(scores: Array, means: Array | float = 0.0) -> Array:
     return signs
 
 
-def spreads(Y: NDArray) -> Array:
+def spreads(Y: NDArray, weights: Array | None = None) -> Array:
     """Standard deviation of each column, one where it does not vary: the unit that errors are counted in.
 
     Of the observed entries, where some are NaN.
@@ -174,8 +174,8 @@ def spreads(Y: NDArray) -> Array:
         return np.array([spreads(y[s, None])[0] if s.any() else 1.0 for y, s in zip(Y.T, seen.T)])
     unit = np.array([power_of_two(y) for y in Y.T])
     Z = Y / unit
-    mean = Z.mean(axis=0)
-    deviation = Z.std(axis=0)
+    mean = np.average(Z, axis=0, weights=weights)
+    deviation = np.sqrt(np.average((Z - mean) ** 2, axis=0, weights=weights))
     return np.where(deviation > _CONSTANT_ULPS * EPS * np.abs(mean), deviation, 1.0 / unit) * unit
 
 

@@ -95,10 +95,10 @@ def _streamed_map(given: Any) -> Any:
                 "positive=False."
             )
         return ReducedRankRegression(alpha=given.alpha)
-    if not isinstance(given, LatentRegression) or given.n_components == "auto":
+    if not isinstance(given, LatentRegression) or given._leaves_open():
         raise ValueError(
             f"map == {given!r}: with Rows it must be Ridge, or a latent regression such as PLS or "
-            "ReducedRankRegression with a fixed n_components."
+            "ReducedRankRegression with numbers for n_components and alpha."
         )
     check_source(given)
     return clone(given)

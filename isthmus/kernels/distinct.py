@@ -44,6 +44,14 @@ def sample_groups(X: Any) -> NDArray:
     return groups
 
 
+def merge_groups(groups: NDArray, weights: Array | None) -> tuple[NDArray, NDArray, Array]:
+    """Return the first row of each group, in the order of rows, the group of each row, and the weights."""
+    _, first, group_of = np.unique(groups, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    group_of = np.argsort(order)[group_of]
+    return first[order], group_of, np.bincount(group_of, weights).astype(np.float64)
+
+
 def content_places(X: Any) -> NDArray:
     """As ``sample_groups``, numbered in an order that the number of copies does not move."""
     if isinstance(X, np.ndarray) and (gaps := X != X).any():
@@ -52,14 +60,6 @@ def content_places(X: Any) -> NDArray:
     groups = sample_groups(X)
     _, first, copy_of = np.unique(groups, return_index=True, return_inverse=True)
     return groups if len(first) == len(groups) else sample_groups(take(X, first))[copy_of]
-
-
-def merge_groups(groups: NDArray, weights: Array | None) -> tuple[NDArray, NDArray, Array]:
-    """Return the first row of each group, in the order of rows, the group of each row, and weights."""
-    _, first, group_of = np.unique(groups, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    group_of = np.argsort(order)[group_of]
-    return first[order], group_of, np.bincount(group_of, weights).astype(np.float64)
 
 
 def deal_by_content(
@@ -71,8 +71,6 @@ def deal_by_content(
     the order of unlike columns, do not matter either.
     """
     groups = copy_groups(X, n_folds, Y)
-    if groups.max(initial=0) < 2:  # without one of two kinds nothing varies
-        groups = np.arange(len(groups))
     n = int(groups.max(initial=-1)) + 1
     fold = np.empty(n, dtype=np.intp)
     fold[check_random_state(seed).permutation(n)] = np.sort(np.arange(n) % n_folds)
@@ -93,6 +91,8 @@ def copy_groups(X: Any, n_folds: int, Y: NDArray | None = None) -> NDArray[np.in
         pairs = content_places(np.column_stack([groups, content_places(Y)]))
         if kinds < 2 * n_folds or n_folds * kinds <= pairs.max() + 1:
             groups = pairs
+    if groups.max(initial=0) < 2:  # without one of two kinds nothing varies
+        groups = np.arange(len(groups))
     return groups
 
 

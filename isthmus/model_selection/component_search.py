@@ -27,8 +27,8 @@ from isthmus.model_selection.candidates import (
     results_table,
 )
 from isthmus.model_selection.pooled import (
+    COST_RULE,
     FOLD_ERRORS,
-    GAIN_RULE,
     POOLED_RULES,
     FoldErrors,
     choose,
@@ -96,14 +96,14 @@ class ComponentSearchCV(
         targets (``missing="em"``) are left out: each output is scored on its observed rows, and the mean
         is taken; a callable receives the rows whose targets are complete. Folds without any observed
         target are left out.
-    rule : {"auto", "gain", "best", "one_se", "pooled", "pooled_one_se", "randomization"}, default="auto"
-        "gain" takes components while each lowers the pooled RMSECV by 0.5 %: the minimum of
-        :math:`\log \mathrm{RMSECV}(k) + 0.005\,k`. "auto" is "gain", or "best" if ``scoring`` is given.
-        "best" has the best mean score over the folds; "one_se" is the simplest model (fewest components,
-        then largest ``alpha``) within one standard error of it. The others pool the squared errors of all
-        left-out rows as R's pls [MW2007]_, whatever ``scoring`` is: the smallest RMSECV; the simplest
-        within one standard error of it; or the simplest that a randomization test [V1994]_ at level 0.01
-        does not tell from it. With several outputs each error is in units of its output's variance.
+    rule : {"auto", "best", "one_se", "pooled", "pooled_one_se", "randomization"}, default="auto"
+        "auto" is the minimum of :math:`\log \mathrm{RMSECV}(k) + 0.005\,k / q` for q outputs: of a single
+        output each component has to lower the error by half a percent; it is "best" if ``scoring`` is
+        given. "best" has the best mean score over the folds; "one_se" is the simplest model (fewest
+        components, then largest ``alpha``) within one standard error of it. The others pool the squared
+        errors of all left-out rows as R's pls [MW2007]_, whatever ``scoring`` is: the smallest RMSECV; the
+        simplest within one standard error of it; or the simplest that a randomization test [V1994]_ at
+        level 0.01 does not tell from it. Each error is in units of its output's variance.
     refit : bool, str or callable, default=True
         Whether to fit the chosen model to all rows; with several scorers the name of the one to go by. A
         callable receives ``cv_results_`` and returns the index of the chosen candidate.
@@ -131,9 +131,8 @@ class ComponentSearchCV(
 
     Notes
     -----
-    Without metadata routing, ``sample_weight`` is used in the fits (by the last step of a pipeline) and in
-    the scores, so that a row of weight two equals two rows and a row of weight zero is ignored. With
-    ``sklearn.set_config(enable_metadata_routing=True)`` it goes where it is requested, as does ``groups``.
+    ``sample_weight`` is used in the fits (by the last step of a pipeline) and in the scores: a weight is as
+    many copies. With metadata routing it goes where it is requested, as does ``groups``.
 
     Examples
     --------
@@ -202,7 +201,7 @@ class ComponentSearchCV(
         self : object
             The fitted search.
         """
-        check_option("rule", self.rule, ("auto", GAIN_RULE, "best", "one_se", *POOLED_RULES))
+        check_option("rule", self.rule, ("auto", "best", "one_se", *POOLED_RULES))
         if isinstance(self.error_score, str):
             check_option("error_score", self.error_score, ("raise",))
         model, prefix = find_regression(self.estimator)
@@ -269,7 +268,8 @@ class ComponentSearchCV(
                 found = score_pipeline(
                     treatments, model, samples, targets, weights_kept, splits, grid
                 )
-            left_out = self._keep(found, prefix, split_weights(splits, weights_kept))
+            shares = split_weights(splits, weights_kept)
+            left_out = self._keep(found, prefix, shares, Y.shape[1])
             if found.squares is not None:
                 left_out = pool(found.squares, splits, weights_kept, kept_y)
                 self.rmsecv_ = left_out.rmsecv[:, 0] if model._y_is_1d else left_out.rmsecv
@@ -281,7 +281,7 @@ class ComponentSearchCV(
     ) -> Grid:  # fmt: skip
         self._rule = resolve_rule(self.rule, self.scoring, self.refit, by_refits)
         engine, public = make_scorers(self.estimator, named, default)
-        if self._rule == GAIN_RULE:
+        if self._rule == COST_RULE:
             engine[FOLD_ERRORS] = "q2"
         self.scorer_ = public if self.multimetric_ else public["score"]
         progress = show_folds if self.verbose else None
@@ -290,9 +290,9 @@ class ComponentSearchCV(
             keep_squares=self._rule in POOLED_RULES and not callable(self.refit),
         )  # fmt: skip
 
-    def _keep(self, found: Any, prefix: str, shares: NDArray) -> FoldErrors | None:
+    def _keep(self, found: Any, prefix: str, shares: NDArray, n_targets: int) -> FoldErrors | None:
         """Set the table of results; return the errors of the folds if the rule asks for them."""
-        errors = FoldErrors.taken_from(found.scores, shares)
+        errors = FoldErrors.taken_from(found.scores, shares, n_targets)
         if not self.multimetric_ and set(found.scores) != {"score"}:  # a callable returned a dict
             self.multimetric_ = True
             self._check_refit(found.scores)

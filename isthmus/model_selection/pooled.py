@@ -12,10 +12,10 @@ from scipy.special import ndtr
 
 from isthmus._linalg import Array
 from isthmus.problems.splits import Split
-from isthmus.regression.crossval import best_index, least_gain_index, simplest
+from isthmus.regression.crossval import best_index, least_cost_index, simplest
 
 POOLED_RULES = ("pooled", "pooled_one_se", "randomization")
-GAIN_RULE = "gain"
+COST_RULE = "cost"  # what "auto" stands for
 FOLD_ERRORS = "pooled errors"  # name of a score that no user sees
 REFITTED = (
     "rule == {!r} is not available where every candidate is refitted: use a named scoring, and weights for "
@@ -39,14 +39,17 @@ class FoldErrors:
 
     errors: Array  # (n_candidates, n_splits)
     shares: Array  # (n_splits,)
+    n_targets: int
 
     @classmethod
-    def taken_from(cls, scores: dict[str, Array], shares: Array) -> FoldErrors | None:
+    def taken_from(
+        cls, scores: dict[str, Array], shares: Array, n_targets: int
+    ) -> FoldErrors | None:
         """Take the errors out of a table of scores; None if they were not asked for."""
         explained = scores.pop(FOLD_ERRORS, None)
         if explained is None:
             return None
-        return cls(1 - explained.reshape(-1, len(shares)), shares)
+        return cls(1 - explained.reshape(-1, len(shares)), shares, n_targets)
 
 
 def choose(
@@ -58,19 +61,20 @@ def choose(
 ) -> int:
     """Return the candidate that a rule takes, by errors of rows left out or by scores of the folds."""
     if isinstance(left_out, FoldErrors):
-        return least_gain_index(left_out.errors, left_out.shares, ranks, alphas)
+        errors, shares = left_out.errors, left_out.shares
+        return least_cost_index(errors, shares, ranks, alphas, left_out.n_targets)
     if left_out is not None:
         return choose_pooled(left_out, ranks, alphas, rule)
     return best_index(scores, ranks, alphas, rule)
 
 
 def resolve_rule(rule: str, scoring: Any, refit: Any, by_refits: bool) -> str:
-    """Return the rule that "auto" stands for: least gain, unless the user names a score of their own."""
+    """Return the rule that "auto" stands for: least cost, unless the user names a score of their own."""
     if rule == "auto":
         if by_refits or scoring is not None or callable(refit):
             return "best"
-        return GAIN_RULE
-    if by_refits and rule in (*POOLED_RULES, GAIN_RULE):
+        return COST_RULE
+    if by_refits and rule in POOLED_RULES:
         raise ValueError(REFITTED.format(rule))
     return rule
 

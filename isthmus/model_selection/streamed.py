@@ -55,7 +55,7 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
     if grid.keep_squares:
         raise ValueError(
             f"rule == {search.rule!r} needs the error of every row, and Rows keep sums only: "
-            "use 'gain', 'best' or 'one_se'."
+            "use 'auto', 'best' or 'one_se'."
         )
     for name, scorer in grid.scorers.items():
         if not isinstance(scorer, str):
@@ -64,7 +64,8 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
                 "and neg_root_mean_squared_error are known, from the moments of the folds."
             )
     found = score_moments(model, parts, ranks, alphas, grid.scorers, grid.progress)
-    errors = search._keep(found, prefix, np.array([part.weight for part in parts]))
+    n_targets = parts[0].xy.shape[1]
+    errors = search._keep(found, prefix, np.array([part.weight for part in parts]), n_targets)
     search._choose(ranks, alphas, errors)
     return TreatedSource(rows, whole, treatments)
 

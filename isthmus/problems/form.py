@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from isthmus._linalg import EPS, GRAM_RANK_TOL, Array
-from isthmus._linalg.eigen import largest_eigenvalue
 from isthmus.problems.frame import Frame
 from isthmus.problems.splits import CheckedRows, Split, dense_rows
 
@@ -140,15 +139,8 @@ class Form(ABC):
     def exactly(self) -> RowForm:
         """The same problem in the form that has all digits."""
 
-    def solve(self, alpha: float, norm: float | None = None) -> Array | None:
-        """(X'X + alpha I)^-1 X'Y by one linear system; None where that would cost digits.
-
-        ``norm`` is ||X||_2^2 where it is known.
-        """
-        return None
-
-    def norm(self) -> float | None:
-        """||X||_2^2; None where it is zero, or costs as much as the spectrum."""
+    def solve(self, alpha: float) -> Array | None:
+        """(X'X + alpha I)^-1 X'Y by one linear system; None where that would cost digits."""
         return None
 
     def inner(self, A: Array, B: Array) -> Array:
@@ -177,19 +169,15 @@ class SquaredForm(Form):
     def product(self, R: Array) -> Array:
         return self.second @ R
 
-    def norm(self) -> float | None:
-        return largest_eigenvalue(self.second) or None
-
-    def solve(self, alpha: float, norm: float | None = None) -> Array | None:
+    def solve(self, alpha: float) -> Array | None:
         second, cross = self.second, self.xy
         m = len(second)
         shifted = second.copy()
         shifted.flat[:: m + 1] += alpha
         safe = NULL_SAFE if self.has_null_space else RIDGE_SAFE
         trace = float(second.trace())
-        if norm is None:
-            # No eigenvalue is larger than the trace: a ridge that is safe beside that needs no norm.
-            norm = trace if alpha >= safe * trace else _rough_norm(shifted)
+        # No eigenvalue is larger than the trace: a ridge that is safe beside that needs no norm.
+        norm = trace if alpha >= safe * trace else _rough_norm(shifted)
         if norm == 0.0:
             return None
         if alpha > 0 and alpha >= norm * safe:

@@ -38,7 +38,8 @@ from isthmus.problems import (
 from isthmus.problems.missing import expected_form
 from isthmus.problems.paths import FoldPath, pairs
 from isthmus.problems.streams.sources import Rows, as_rows
-from isthmus.regression.crossval import Task, choose_components, fold_paths
+from isthmus.regression.chosen import Numbers, choose_numbers
+from isthmus.regression.crossval import Task, fold_paths
 from isthmus.regression.factors import Factors
 from isthmus.regression.fitted import FLOATS, FittedMap
 from isthmus.regression.streamed import check_targets, fit_source
@@ -49,20 +50,15 @@ _SMALL_PROBLEM = 100_000
 
 
 def _takes_blocks(self: LatentRegression) -> bool:
-    if self.missing == "em" or self.n_components == "auto":
+    if self.missing == "em" or self._leaves_open():
         raise AttributeError(
-            "partial_fit needs a fixed n_components and missing='error': n_components='auto' and "
-            "missing='em' need all rows at once."
+            "partial_fit needs numbers and missing='error': 'auto' and 'em' need all rows at once."
         )
     return True
 
 
 class LatentRegression(FittedMap, ABC):
-    """A linear map of low rank, regressor and transformer at once.
-
-    Subclasses say how the two factors of the map are found (``_solve``), which form of the problem is
-    the cheapest start if they do not need a spectrum, and their smallest number of components.
-    """
+    """A linear map of low rank, regressor and transformer at once; subclasses say how it is found."""
 
     _min_components = 1
     _choices: dict[str, tuple[str, ...]] = {"missing": ("error", "em")}  # values of parameters
@@ -105,7 +101,7 @@ class LatentRegression(FittedMap, ABC):
         self, form: Form, n_components: int, alphas: list[Any]
     ) -> tuple[Form, Array, list[Array]]:
         """Return the form that was solved, rotations of all ridge weights side by side, and y_loadings
-        of each; of one weight for estimators without a ridge. A weight may be "auto".
+        of each; of one weight for estimators without a ridge.
         """
         form, factors = self._solve(form, n_components)
         return form, factors.rotations, [factors.y_loadings]
@@ -134,6 +130,14 @@ class LatentRegression(FittedMap, ABC):
         )
 
     # -- fitting -------------------------------------------------------------------------------
+
+    def _leaves_open(self) -> bool:
+        """Whether a number is to be chosen."""
+        return isinstance(self.n_components, str) or isinstance(getattr(self, "alpha", None), str)
+
+    def _choose(self, choose: Callable[..., Numbers], *data: Any) -> int | None:
+        """Choose what is "auto" from rows or moments; return the number of components."""
+        return choose(self, *data).n_components
 
     def fit(
         self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -165,8 +169,8 @@ class LatentRegression(FittedMap, ABC):
         # Those of an earlier fit would pass for parts of this one.
         for name in ("moments_", "missing_model_", "_target_names"):
             self.__dict__.pop(name, None)
-        if self.n_components == "auto":
-            n_components = choose_components(self, rows, Y, weights)
+        if self._leaves_open():
+            n_components = self._choose(choose_numbers, rows, Y, weights)
         if self.missing == "em":
             self._fit_expected(rows, Y, weights, n_components)
         else:
@@ -177,9 +181,7 @@ class LatentRegression(FittedMap, ABC):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LatentRegression:
-        """Take in a block of rows; the fit is that of all rows seen since the first call.
-
-        Only moments are kept, ``n_features**2`` numbers, whatever the number of rows.
+        """Take in a block of rows, of which moments are kept; the fit is that of all rows so far.
 
         Parameters
         ----------

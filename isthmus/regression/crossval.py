@@ -15,18 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import PredefinedSplit
 
 from isthmus._linalg import EPS, Array, column_scales, power_of_two, weight_unit
-from isthmus._validation import N_FOLDS, allow_far_rows, warn
-from isthmus.kernels.distinct import deal_by_content
+from isthmus._validation import allow_far_rows, warn
 from isthmus.problems import CheckedRows, Form, MomentForm, Moments, Split
 from isthmus.problems.frame import output_units, ridge_in_units, scales_x
 from isthmus.problems.missing import unit_of_seen
 from isthmus.problems.parallel import thread_map
 from isthmus.problems.paths import FoldPath, RefitPath
 from isthmus.problems.scores import TestRows, score_path
-from isthmus.problems.splits import without_empty
 
 Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 """Work that yields splits with their paths, one for each ridge weight."""
@@ -35,7 +32,7 @@ _MAX_RANKS = 50  # beyond, ranks are spaced on a logarithmic scale
 # Up to so many columns their second moments cost less than the passes of a power iteration.
 _MOMENT_COLUMNS = 500
 _NORM_STEPS = 30  # give a norm to a few per cent, enough to place a grid
-# Share of the RMSECV that a further component has to gain; docs/spectra.md has the table.
+# Share of the RMSECV of one output that a further component has to gain; docs/spectra.md has the table.
 COMPONENT_GAIN = 0.005
 _RELATIVE_ALPHAS = (0.0, *np.logspace(-8, 2, 21))
 
@@ -187,10 +184,8 @@ def _expected(
 
 
 def _ridge_in_units(alpha: Any, unit: float) -> Any:
-    """As ``ridge_in_units``; None, where there is no ridge, and "auto" know no units."""
-    if alpha is None or alpha == "auto":
-        return alpha
-    return ridge_in_units(alpha, unit)
+    """As ``ridge_in_units``; None, where there is no ridge, knows no units."""
+    return None if alpha is None else ridge_in_units(alpha, unit)
 
 
 def _refitted(
@@ -309,13 +304,14 @@ def best_index(scores: Array, ranks: Sequence[int], alphas: Sequence[Any], rule:
     return simplest(good, ranks, alphas)
 
 
-def least_gain_index(
-    errors: Array, shares: Array, ranks: Sequence[int], alphas: Sequence[Any]
+def least_cost_index(
+    errors: Array, shares: Array, ranks: Sequence[int], alphas: Sequence[Any], n_targets: int
 ) -> int:
-    """The candidate of a flattened (alpha, rank) grid after which components gain too little.
+    """The candidate of a flattened (alpha, rank) grid of the default rule.
 
-    The minimum of ``log(RMSECV) + COMPONENT_GAIN * rank``: every further component has to lower the
-    pooled error of the rows left out by half a percent. ``errors`` (n_candidates, n_splits) are mean
+    The minimum of ``log(RMSECV) + COMPONENT_GAIN * rank / n_targets``, ties to the simplest: of a single
+    output every further component has to lower the pooled error of the rows left out by half a percent,
+    of forty as many components as outputs may cost as much. ``errors`` (n_candidates, n_splits) are mean
     squares in units of the variances of the outputs, ``shares`` the weights of the splits.
     """
     means = errors @ (shares / shares.sum())
@@ -323,7 +319,7 @@ def least_gain_index(
         raise ValueError("every candidate has a pooled error of NaN, so that none can be chosen.")
     # What is missed by less than this is met: rounding is no gain.
     logs = np.log(np.maximum(means, EPS)) / 2
-    cost = logs + COMPONENT_GAIN * np.tile(np.asarray(ranks), len(alphas))
+    cost = logs + COMPONENT_GAIN / n_targets * np.tile(np.asarray(ranks), len(alphas))
     least = np.nanmin(cost)
     return simplest(np.flatnonzero(cost <= least + 1e-12), ranks, alphas)
 
@@ -344,24 +340,6 @@ def default_score(Y: NDArray, splits: Sequence[Split]) -> str:
     if np.isnan(Y).any():
         fewest = min(int((~np.isnan(Y[split.test])).sum(axis=0).max()) for split in splits)
     return "r2" if fewest > 1 else "q2"
-
-
-def choose_components(estimator: Any, X: Any, Y: NDArray, weights: Array | None) -> int:
-    """Number of components by cross-validation in five folds dealt by content: what "auto" stands for.
-
-    As many as each lower the pooled error of the rows left out by 0.5 %, :func:`least_gain_index`.
-    """
-    n, p = X.shape
-    deal = PredefinedSplit(deal_by_content(X, N_FOLDS, Y=Y))
-    splits = [Split(train, test, n) for train, test in deal.split()]
-    X, Y, weights, splits = without_empty(X, Y, weights, splits)
-    ranks = default_ranks(estimator, min(split.n_train for split in splits), p, Y.shape[1])
-    alphas = [getattr(estimator, "alpha", None)]
-    found = path_scores(
-        estimator, X, Y, weights, splits, ranks, alphas, {"score": "q2"}, y_is_1d=Y.shape[1] == 1
-    )
-    shares = split_weights(splits, weights)
-    return ranks[least_gain_index(1 - found.scores["score"][0], shares, ranks, alphas)]
 
 
 def split_weights(splits: Sequence[Split], weights: Array | None) -> Array:

@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from isthmus._linalg import Array
 from isthmus._validation import (
     BaseEstimator,
     finite_answer,
@@ -19,6 +20,17 @@ from isthmus._validation import (
     refuse_dask,
     routed_to_inner,
 )
+from isthmus.regression.base import LatentRegression
+from isthmus.regression.chosen import choose_numbers
+from isthmus.regression.reduced_rank import ReducedRankRegression
+
+
+def _share_wrong(
+    model: Any, X: Any, indicators: NDArray, sample_weight: NDArray | None = None
+) -> float:
+    """Share of the rows whose class is not that of the largest prediction."""
+    wrong = model.predict(X).argmax(axis=1) != indicators.argmax(axis=1)
+    return float(np.average(wrong, weights=sample_weight))
 
 
 class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -29,8 +41,12 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : regressor
-        Multi-output regressor, e.g. ``PLS(5)``, or ``ComponentSearchCV(PLS())`` to choose its rank.
+    estimator : regressor or None, default=None
+        Multi-output regressor, e.g. ``PLS(5)``. None is ``ReducedRankRegression()``: a ridge whose weight
+        is chosen by leave-one-out. The rank of a latent regression with ``n_components="auto"`` (and its
+        ridge weight, if that is "auto") is chosen here, by the errors of classification of the rows left
+        out in five folds, ties by squared errors; ``ComponentSearchCV(PLS())`` and pipelines go by squared
+        errors alone.
 
     Attributes
     ----------
@@ -51,8 +67,11 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     (150, 2)
     """
 
-    def __init__(self, estimator: Any) -> None:
+    def __init__(self, estimator: Any = None) -> None:
         self.estimator = estimator
+
+    def _regressor(self) -> Any:
+        return ReducedRankRegression() if self.estimator is None else self.estimator
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **params: Any
@@ -89,11 +108,27 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         indicators = np.eye(len(self.classes_))[codes]
         given = routed_to_inner(self, "fit", sample_weight=sample_weight, **params)
-        self.estimator_ = clone(self.estimator).fit(X, indicators, **given)
+        self.estimator_ = clone(self._regressor())
+        self._choose(X, indicators, given.get("sample_weight"))
+        self.estimator_.fit(X, indicators, **given)
         self.n_features_in_ = self.estimator_.n_features_in_
         if hasattr(self.estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.estimator_.feature_names_in_
         return self
+
+    def _choose(self, X: Any, indicators: Array, sample_weight: Any) -> None:
+        """Choose a rank that is "auto" by the classes of rows left out, where a path gives all ranks."""
+        model = self.estimator_
+        if (
+            isinstance(model, LatentRegression)
+            and model.n_components == "auto"
+            and model._is_nested()
+        ):
+            model._check_parameters()
+            data = model._check_rows(X, indicators, sample_weight, reset=True, to_fit=True)
+            rank, alpha, unit = choose_numbers(model, *data, wrong=_share_wrong)
+            ridge = {} if alpha is None else {"alpha": alpha * unit * unit}
+            model.set_params(n_components=rank, **ridge)
 
     def decision_function(self, X: ArrayLike) -> NDArray:
         """Predicted indicators.
@@ -138,7 +173,7 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
+        inner = get_tags(self._regressor())
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags

@@ -117,12 +117,11 @@ def fit_loss(
     weights: Array | None,
     n_components: int | None,
     settings: LossSettings,
-    ridge_weight: Callable[[float, Any], float],
+    ridge_weight: Callable[[Any], float],
 ) -> LossFit:
     """Descend from a start in the whitened coordinates of X.
 
-    ``ridge_weight(norm, form)`` gives the ridge weight in the units of a form, whose largest squared
-    singular value is ``norm``.
+    ``ridge_weight(form)`` gives the ridge weight in the units of a form.
     """
     loss = settings.loss
     y_unit = np.ones(Y.shape[1])
@@ -140,9 +139,8 @@ def fit_loss(
     form.frame.y_scale = y_unit
     form.y_squares = (form.Y**2).sum(axis=0)
     spectrum = form.spectrum()
-    alpha = ridge_weight(spectrum.norm, form)
-    if settings.alpha != "auto":
-        alpha /= w_unit
+    form.frame.weight_unit = w_unit
+    alpha = ridge_weight(form)
     rows = (form.X if weights is None else form.frame.x(X)) @ spectrum.basis
     optimum = RankOptimum(form, spectrum, alpha, output_sizes(form))
     most = min(len(spectrum.squares), q)

@@ -16,6 +16,7 @@ from isthmus.losses.registry import get_loss
 from isthmus.losses.scale import robust_scale
 from isthmus.problems import MomentForm, Moments
 from isthmus.problems.streams.sources import Rows
+from isthmus.regression.chosen import choose_numbers
 from isthmus.regression.loss_fit import LossFit
 from isthmus.regression.rank_descent import (
     Penalty,
@@ -94,6 +95,8 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> LossF
             f"loss={model.loss!r} needs many passes over Rows that can be read again, and no output_weight."
         )
     X, Y, _ = source.sample(_START_ROWS, 0)
+    if model._leaves_open():
+        n_components = model._choose(choose_numbers, X, Y, None)
     y = Y[:, 0] if source.y_is_1d else Y
     first = clone(model).set_params(warm_start=False, verbose=0).fit(X, y)
     moments = source.moments()
@@ -108,7 +111,7 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> LossF
         coef = np.atleast_2d(first.coef_)
         scale = robust_scale(Y - X @ coef.T - first.intercept_) or 1.0
     curvature = loss.typical_curvature(scale)
-    alpha = model._alpha_in_frame(float(squares[0]), form)
+    alpha = model._alpha_in_frame(form)
     ridge_factor = curvature if model.alpha == "auto" else 1.0
     alpha *= ridge_factor
     g = 1.0 / np.sqrt(squares + alpha / curvature)

@@ -27,14 +27,14 @@ class ManifoldPLS(RankConstrained):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
-        Number of scores c; at most the rank of :math:`U^\top Y`.
+    n_components : int, "auto" or None, default=None
+        Number of scores c; at most the rank of :math:`U^\top Y`, which is None.
     manifold : {"grassmann", "product"}, default="grassmann"
         Which of the two models.
-    alpha : float or "auto", default=0.0
-        Ridge weight; "auto" is ``1e-6 ||X||_2^2``. If X interpolates balanced indicators, all singular
-        values are tied and every subspace is optimal: the one with the smallest coefficients is taken,
-        which is the limit of small ridges.
+    alpha : float or "auto", default="auto"
+        Ridge weight, chosen as in ``ReducedRankRegression``; the models above have 0. If X interpolates
+        balanced indicators, all singular values are tied then and every subspace is optimal: the one with
+        the smallest coefficients is taken, which is the limit of small ridges.
     scale : bool or "y", default=False
         Whether columns of X and y are divided by their standard deviations; "y": those of y alone. With
         False, outputs of large variance count more: the fit depends on the units of the outputs.
@@ -66,10 +66,10 @@ class ManifoldPLS(RankConstrained):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: Any = None,
         *,
         manifold: str = "grassmann",
-        alpha: Any = 0.0,
+        alpha: Any = "auto",
         scale: bool | str = False,
     ) -> None:
         self.n_components = n_components

@@ -20,10 +20,9 @@ from isthmus.problems import Form, Spectrum
 from isthmus.problems.form import RIDGE_SAFE
 from isthmus.problems.frame import ridge_in_units
 from isthmus.regression.base import LatentRegression
+from isthmus.regression.chosen import Numbers
 from isthmus.regression.factors import Factors
 
-# alpha="auto", as a fraction of ||X||^2.
-_AUTO_ALPHA = 1e-6
 # Squared singular values of a fit that fall by more than this have no digits left for their directions.
 _SQUARED_DIGITS = 1e-8
 # Singular values that differ by less than this fraction of the first are equal.
@@ -48,26 +47,23 @@ class RankConstrained(LatentRegression):
             check_alpha(self.alpha, allowed="'auto'")
         return super()._check_parameters()
 
-    def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
-        form, factors, alpha = self._optimum(form, n_components, self.alpha)
-        self._keep_alpha(alpha, form)
-        return form, factors
+    def _choose(self, choose: Callable[..., Numbers], *data: Any) -> int | None:
+        self._chosen = choose(self, *data)
+        return self._chosen.n_components
 
-    def _optimum(
-        self, form: Form, n_components: int | None, given: Any
-    ) -> tuple[Form, Factors, float]:
-        """The form that was solved, its factors, and a given ridge weight in units of its problem."""
-        unit = form.frame.ridge_unit(self.scale)
-        norm = form.norm() if given == "auto" else None
-        if form.is_squared and (given != "auto" or norm is not None):
-            alpha = _ridge_in_frame(given, norm or 0.0, unit)
-            found = system_optimum(form, alpha, n_components, norm)
+    def _solve(self, form: Form, n_components: int | None) -> tuple[Form, Factors]:
+        alpha = self._alpha_in_frame(form)
+        return self._optimum(form, n_components, alpha)
+
+    def _optimum(self, form: Form, n_components: int | None, alpha: float) -> tuple[Form, Factors]:
+        """The form that was solved, and its factors; the ridge weight is in units of the problem."""
+        if form.is_squared:
+            found = system_optimum(form, alpha, n_components)
             if found is not None:
-                return form, found, alpha
+                return form, found
         spectrum = form.spectrum()
-        alpha = _ridge_in_frame(given, spectrum.norm, unit)
         if not spectrum.has_digits(_n_used(form, spectrum), alpha):
-            return self._optimum(form.exactly(), n_components, given)
+            return self._optimum(form.exactly(), n_components, alpha)
         optimum = RankOptimum(form, spectrum, alpha, output_sizes(form))
         r = optimum.rank if n_components is None else min(n_components, optimum.rank)
         inner, loadings = optimum.factors(r)
@@ -82,20 +78,21 @@ class RankConstrained(LatentRegression):
             solver=spectrum.solver,
             warning=tie_warning(optimum.sigma[: optimum.rank], r, optimum.is_graded),
         )
-        return form, factors, alpha
+        return form, factors
 
     def _solve_path(
         self, form: Form, n_components: int, alphas: list[Any]
     ) -> tuple[Form, Array, list[Array]]:
-        if len(alphas) == 1:
-            form, factors, _ = self._optimum(form, n_components, alphas[0])
-            return form, factors.rotations, [factors.y_loadings]
         unit = form.frame.ridge_unit(self.scale)
+        if len(alphas) == 1:
+            alpha = ridge_in_units(alphas[0], unit)
+            form, factors = self._optimum(form, n_components, alpha)
+            return form, factors.rotations, [factors.y_loadings]
         spectrum = form.spectrum()
         sizes = output_sizes(form)
         pairs = []
         for given in alphas:
-            alpha = _ridge_in_frame(given, spectrum.norm, unit)
+            alpha = ridge_in_units(given, unit)
             if not spectrum.has_digits(_n_used(form, spectrum), alpha):
                 return self._solve_path(form.exactly(), n_components, alphas)
             optimum = RankOptimum(form, spectrum, alpha, sizes)
@@ -107,43 +104,27 @@ class RankConstrained(LatentRegression):
             inner[: len(A), end - A.shape[1] : end] = A
         return form, spectrum.basis @ inner, [Q for _, Q in pairs]
 
-    def _alpha_in_frame(self, norm: float, form: Form) -> float:
-        """The ridge weight in units of a standardised problem with ||X||_2^2 ``norm``; is kept."""
-        alpha = _ridge_in_frame(self.alpha, norm, form.frame.ridge_unit(self.scale))
-        self._keep_alpha(alpha, form)
-        return alpha
-
-    def _keep_alpha(self, alpha: float, form: Form) -> None:
-        """Set ``alpha_``, in the user's units."""
-        if self.alpha == "auto":
-            unit = form.frame.ridge_unit(self.scale)
-            self.alpha_ = min(alpha * unit * unit, sys.float_info.max)
-        else:
-            self.alpha_ = float(self.alpha)
+    def _alpha_in_frame(self, form: Form) -> float:
+        """The ridge weight, given or just chosen, in units of a standardised problem; it is kept."""
+        chosen = self.__dict__.pop("_chosen", None)
+        alpha, unit = chosen[1:] if isinstance(self.alpha, str) else (self.alpha, 1.0)
+        self.alpha_ = min(float(alpha) * unit * unit, sys.float_info.max)
+        return ridge_in_units(alpha, form.frame.ridge_unit(self.scale) / unit)
 
 
-def _ridge_in_frame(given: Any, norm: float, unit: float) -> float:
-    if given == "auto":
-        return _AUTO_ALPHA * norm
-    return ridge_in_units(given, unit)
-
-
-def system_optimum(
-    form: Form, alpha: float, n_components: int | None, norm: float | None = None
-) -> Factors | None:
+def system_optimum(form: Form, alpha: float, n_components: int | None) -> Factors | None:
     r"""Factors of the best map of a rank by one linear system, where that keeps its digits.
 
     A single ridge weight does not need the eigenvectors of X'X. With
     :math:`R = (X^\top X + \alpha I)^{-1} X^\top Y` and the eigenvectors Q of the (q, q) matrix
     :math:`Y^\top X R`, largest first, the optimum is :math:`R Q_r Q_r^\top`. None where this would cost
     digits: where X'X is far from orthogonal and no ridge mends that, where a direction that is used
-    carries too little of the fit, or where outputs have very different variances. ``norm`` is ||X||_2^2
-    where it is known.
+    carries too little of the fit, or where outputs have very different variances.
     """
     m, q = form.xy.shape
     r = q if n_components is None else min(n_components, q)
     can = 0 < r and q <= m and not output_sizes(form).are_graded
-    ridge = form.solve(alpha, norm) if can else None
+    ridge = form.solve(alpha) if can else None
     if ridge is None:
         return None
     products = form.inner(form.xy, ridge)

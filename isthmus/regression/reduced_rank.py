@@ -25,10 +25,14 @@ class ReducedRankRegression(RankConstrained):
         Rank r; more than min(rank of X, n_targets) does not constrain, None is plain ridge, 0 predicts
         the mean. "auto" chooses it by cross-validation, as in ``PLS``.
     alpha : float or "auto", default="auto"
-        Weight of the ridge term, on the scale of scikit-learn's ``Ridge``. "auto" is ``1e-6 ||X||_2^2``,
-        which is free of units. With ``scale=True`` it applies to columns divided by their population
-        standard deviations, as after ``StandardScaler``. Multiplying all sample weights by c equals
-        dividing a number alpha by c.
+        Weight of the ridge term, on the scale of scikit-learn's ``Ridge``; 0 is least squares, of minimum
+        norm where X is collinear. "auto" is chosen by rows left out, outputs in units of their deviations:
+        at full rank by leave-one-out in closed form, with a rank in five folds among that weight, a tenth
+        and a hundredth of it. ``Rows``, Dask collections and missing values have no rows to leave out
+        singly: there "auto" is chosen in the folds, from zero and 21 weights between 1e-8 and 100 times
+        ``||X||_2^2``. ``partial_fit`` needs a number. With ``scale=True`` the ridge applies to columns
+        divided by their population standard deviations, as after ``StandardScaler``. Multiplying all
+        sample weights by c equals dividing a number alpha by c.
     scale : bool or "y", default=False
         Whether columns of X and y are divided by their standard deviations; "y": those of y alone. With
         False and a rank below ``n_targets``, outputs of large variance count more: the fit depends on the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, spreads
 from isthmus._linalg.graded import graded_svd
 from isthmus._solvers import Reason
 from isthmus._validation import (
@@ -22,6 +23,7 @@ from isthmus._validation import (
 )
 from isthmus.losses import Squared
 from isthmus.losses.registry import get_loss
+from isthmus.losses.residual import ResidualLoss
 from isthmus.problems.frame import ridge_in_units, scales_x
 from isthmus.problems.streams.blockwise import by_blocks
 from isthmus.regression.callbacks import (
@@ -31,18 +33,22 @@ from isthmus.regression.callbacks import (
     step_hook,
     with_callbacks,
 )
+from isthmus.regression.chosen import LeaveOneOut, Numbers
 from isthmus.regression.factors import Factors
 from isthmus.regression.loss_fit import LossFit, LossSettings, check_start, fit_loss
 from isthmus.regression.proximal import ProximalRegression
 from isthmus.regression.rank_descent import squared_objective
+from isthmus.regression.reduced_rank import ReducedRankRegression
+from isthmus.regression.scales import winsorise
 
 
 def _takes_blocks(self: StiefelRegression) -> bool:
-    if self.n_components == "auto" or (self.online == "exact" and not self._is_exact()):
+    is_open = self.online == "exact" and (self._leaves_open() or not self._is_exact())
+    if self.n_components == "auto" or is_open:
         raise AttributeError(
-            f"partial_fit with online='exact' needs a fixed n_components and the closed form of the "
-            f"squared loss, got loss={self.loss!r} and output_weight={self.output_weight!r}: use "
-            "online='proximal'."
+            "partial_fit with online='exact' needs numbers for n_components and alpha and the closed form "
+            f"of the squared loss, got alpha={self.alpha!r}, loss={self.loss!r} and "
+            f"output_weight={self.output_weight!r}: use online='proximal'."
         )
     return True
 
@@ -73,41 +79,38 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
     Other losses are minimised by L-BFGS over balanced factors in whitened coordinates, from the closed
     form for a winsorised copy of y. Losses with kinks are solved exactly by an interior-point method if the
     rank does not bind, and to their kinks if y has at most 10 000 entries; otherwise they are rounded ever
-    more sharply. With more inputs than half the rows, local minima differ: several starts and exchanges of
-    components are tried, and the best is kept. The geodesic descent that the papers print is
-    ``isthmus.papers.stiefel_report``.
+    more sharply. With more inputs than half the rows several starts and exchanges of components are tried.
+    The geodesic descent that the papers print is ``isthmus.papers.stiefel_report``.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default=None
-        Rank r; None does not constrain, 0 fits the location alone, "auto" is for the squared loss.
+        Rank r; None does not constrain, 0 fits the location alone, "auto" is chosen in five folds.
     loss : str, Loss or pair of functions, default="squared"
         "squared", "absolute", "huber", "huber_rows", "epsilon_insensitive", "quantile", "log_cosh",
         "logistic", "poisson", a loss of ``isthmus.losses`` with its parameters, or functions
         ``(value, gradient)`` of ``(Y, Y_pred)``. A number such as delta of ``Huber(delta=2.0)`` is in the
-        units of y, and the same for all outputs; left out, it is in units of ``output_scale_``.
+        units of y; left out, it is in units of ``output_scale_``.
     alpha : float or "auto", default="auto"
-        Ridge weight on the scale of ``Ridge``, for outputs in units of ``output_scale_``. "auto" is
-        ``1e-6 ||X||_2^2`` times the curvature of the loss, free of all units. ``online="proximal"`` has no
-        ridge: its pull towards the last map, which starts at zero, takes that place.
+        Ridge weight on the scale of ``Ridge``, for outputs in units of ``output_scale_``, chosen as in
+        ``ReducedRankRegression``. Other losses take what suits the squared loss for a winsorised copy of
+        y (of a sample of ``Rows``), times their curvature. "proximal" has no ridge but its pull.
     init : array of shape (n_targets, n_features) or None, default=None
-        Start of the iterations; None is the closed form for a winsorised copy of y, and lets others be
-        tried beside it. If an array has a lower rank, the closed form for what it leaves is added.
+        Start of the iterations; None is the closed form for a winsorised copy of y, and others beside it.
+        If an array has a lower rank, the closed form for what it leaves is added.
     output_weight : array of shape (n_targets,) or None, default=None
-        Weight of each output in the loss, besides its scale. With it the squared loss is iterated too: the
-        ridge has no weights, and there is no closed form for both.
+        Weight of each output in the loss, besides its scale; with it the squared loss is iterated too.
     scale : bool or "y", default=False
-        Whether columns of X (and for the squared loss y) are divided by their standard deviations; "y":
-        those of y alone. Not with ``online="proximal"``.
+        Whether columns of X (squared loss: and y) are divided by their deviations; "y": those of y alone.
     online : {"exact", "proximal"}, default="exact"
-        What ``partial_fit`` keeps. "exact": moments, n_features**2 numbers; the fit is that of all rows
-        (squared loss). "proximal": the last map alone, (n_features + n_targets) r numbers, and for other
-        losses 256 residuals for their scale; each block moves the map towards its own fit. Inputs of
-        unlike units should be standardised first: the pull is as strong along every input.
+        What ``partial_fit`` keeps. "exact": moments, n_features**2 numbers; the fit is that of all rows,
+        discounted by ``forget`` (squared loss). "proximal": the last map alone, and for other losses 256
+        residuals for their scale; each block moves the map towards its own fit. Inputs of unlike units
+        should be standardised first: the pull is as strong along every input.
     pull : float or None, default=None
         Weight of the pull of "proximal" towards the last map, in units of X'X of a block (times the
-        curvature of the loss, 1 for "squared" and "huber"): larger is slower. None is half the sum of the
-        block's squares, divided by the smaller of its numbers of rows and inputs.
+        curvature of the loss): larger is slower. None is half the sum of the block's squares, divided by
+        the smaller of its numbers of rows and inputs.
     pull_growth : {"constant", "linear"}, default="constant"
         Whether the pull is multiplied by the number of the block.
     forget : float, default=1.0
@@ -204,17 +207,25 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
             check_number("pull", self.pull, "> 0 and finite, or None", strict=True)
         check_flag("warm_start", self.warm_start)
         check_verbose(self.verbose)
-        if self.n_components == "auto" and not self._is_exact():
-            raise ValueError(
-                "n_components == 'auto' is for the squared loss: give a number, or search with "
-                "ComponentSearchCV."
-            )
         return super()._check_parameters()
 
     def _is_nested(self) -> bool:
         return self._is_exact()
 
     # -- batch ---------------------------------------------------------------------------------
+
+    def _choose(self, choose: Callable[..., Numbers], *data: Any) -> int | None:
+        if self._is_exact():
+            return super()._choose(choose, *data)
+        # Other losses take what suits the squared loss for a winsorised copy of y, in units of its own.
+        X, Y, weights = data
+        get_loss(self.loss).check_targets(Y)
+        easy = winsorise(Y, get_loss(self.loss), weights)
+        if isinstance(get_loss(self.loss), ResidualLoss):
+            easy = LeaveOneOut(X, Y, weights, self.scale).pulled_in(Y, easy)
+        pilot = ReducedRankRegression(self.n_components, alpha=self.alpha, scale=self.scale)
+        self._chosen = choose(pilot, X, easy / spreads(easy, weights), weights)
+        return self._chosen.n_components
 
     @with_callbacks
     def fit(
@@ -229,8 +240,8 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Outputs.
         sample_weight : array of shape (n_samples,), default=None
-            Weight of each row; a whole number counts as that many copies of the row. Weights that sum to
-            less than the rows are relative: ``output_scale_`` then counts rows, otherwise weights.
+            Weight of each row, as many copies of it. If they sum to less than the rows, ``output_scale_``
+            counts rows, otherwise weights.
 
         Returns
         -------
@@ -324,10 +335,7 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> StiefelRegression:
-        """Take in a block of rows.
-
-        With ``online="exact"`` the fit is that of all rows seen, discounted by ``forget``; with
-        ``online="proximal"`` the map moves from the last one towards the block's own.
+        """Take in a block of rows, as ``online`` says.
 
         Parameters
         ----------
@@ -359,18 +367,7 @@ class StiefelRegression(CallbackSupportMixin, ProximalRegression):
 
     @by_blocks
     def predict(self, X: ArrayLike) -> NDArray:
-        """Predict outputs, on the scale of the targets.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features)
-            Inputs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            ``X @ coef_.T + intercept_``; for the logistic and Poisson losses probabilities and rates.
-        """
+        """Predict outputs; for the logistic and Poisson losses these are probabilities and rates."""
         linear = super().predict(X)
         if isinstance(self.loss_, Squared):
             return linear

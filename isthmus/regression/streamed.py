@@ -18,10 +18,12 @@ from isthmus.problems import MomentForm, Moments
 from isthmus.problems.paths import expanded_errors
 from isthmus.problems.scores import score_path
 from isthmus.problems.streams.sources import Rows
+from isthmus.regression.chosen import Numbers, open_ranks
 from isthmus.regression.crossval import (
     PathScores,
-    default_ranks,
-    least_gain_index,
+    least_cost_index,
+    moment_norm,
+    relative_alphas,
 )
 
 
@@ -36,9 +38,9 @@ def fit_source(model: Any, source: Rows) -> None:
         model._store(*model._keep(found))
         return
     check_source(model)
-    if model.n_components == "auto":
+    if model._leaves_open():
         parts = source.moments(N_FOLDS, full_yy=model._needs_full_yy)
-        n_components = choose_from_moments(model, parts)
+        n_components = model._choose(choose_from_moments, parts)
         moments = reduce(Moments.merge, parts)
     else:
         moments = source.moments(full_yy=model._needs_full_yy)
@@ -109,16 +111,21 @@ def score_moments(
     return result
 
 
-def choose_from_moments(model: Any, parts: list[Moments]) -> int:
-    """Return as many components as each lower the pooled error of the folds by 0.5 %."""
+def choose_from_moments(model: Any, parts: list[Moments]) -> Numbers:
+    """Return the number of components and the ridge weight, chosen in the folds where they are "auto"."""
     check_targets(parts[0])
     check_folds(parts)
     n_train = min(part.n_samples for part in train_moments(parts))
-    ranks = default_ranks(model, n_train, *parts[0].xy.shape)
-    alphas = [getattr(model, "alpha", None)]
+    q = parts[0].xy.shape[1]
+    ranks = open_ranks(model, n_train, len(parts[0].xy), q)
+    alphas: list[Any] = [getattr(model, "alpha", None)]
+    if alphas == ["auto"]:
+        alphas = relative_alphas(moment_norm(reduce(Moments.merge, parts), model.scale))
     found = score_moments(model, parts, ranks, alphas, {"score": "q2"})
     shares = np.array([part.weight for part in parts])
-    return ranks[least_gain_index(1 - found.scores["score"][0], shares, ranks, alphas)]
+    errors = 1 - found.scores["score"].reshape(-1, len(parts))
+    a, r = divmod(least_cost_index(errors, shares, ranks, alphas, q), len(ranks))
+    return Numbers(ranks[r], alphas[a])
 
 
 def check_folds(parts: list[Moments]) -> None:

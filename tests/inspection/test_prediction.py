@@ -190,7 +190,8 @@ def test_a_fraction_of_a_degree_of_freedom_is_an_error():
     # Student's quantile for it is 1e100 and more: a ridge that all but interpolates leaves 0.002.
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 60)), rng.normal(size=20)
-    model = ReducedRankRegression(alpha="auto").fit(X, y)
+    norm = np.linalg.norm(X - X.mean(axis=0), 2) ** 2
+    model = ReducedRankRegression(alpha=1e-6 * norm).fit(X, y)
     left = linearise(model, X, y[:, None], np.ones(20), Probes(100, 0, None)).residual_dof[0]
     assert 0 < left < 1e-3
     with pytest.raises(ValueError, match="less than one is left to estimate the noise"):

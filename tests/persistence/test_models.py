@@ -62,7 +62,7 @@ def test_round_trip_to_the_last_bit(name, tmp_path):
 
 def test_float32_classifier_and_blocks(tmp_path):
     single = PLS(2).fit(X.astype(np.float32), Y.astype(np.float32))
-    blocks = ReducedRankRegression(2).partial_fit(X, Y)
+    blocks = ReducedRankRegression(2, alpha=0.1).partial_fit(X, Y)
     classes = IndicatorClassifier(PLS(2)).fit(X, np.where(Y[:, 0] > 0, "up", "down"))
     for model in (single, blocks, classes):
         save(model, tmp_path / "m.isthmus")

@@ -42,9 +42,9 @@ def walk(X, Y, w, size):
     )
 
 
-MODELS = [PCR(3), PLS(3), ReducedRankRegression(2), ReducedRankRegression(2, alpha=3.0),
-          ReducedRankRegression(3, scale=True), ManifoldPLS(2, manifold="product"),
-          StiefelRegression(2)]  # fmt: skip
+MODELS = [PCR(3), PLS(3), ReducedRankRegression(2, alpha=0.1), ReducedRankRegression(2, alpha=3.0),
+          ReducedRankRegression(3, alpha=0.1, scale=True), ManifoldPLS(2, manifold="product", alpha=0.0),
+          StiefelRegression(2, alpha=0.0)]  # fmt: skip
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
@@ -65,13 +65,19 @@ def test_a_fit_is_that_of_all_rows(data, model):
         assert_allclose(np.concatenate(scores), found.transform(X))
 
 
-@pytest.mark.parametrize("model", [PLS("auto"), ReducedRankRegression("auto")], ids=str)
+AUTO = [PLS("auto"), ReducedRankRegression("auto"), ReducedRankRegression(), ManifoldPLS(2),
+        StiefelRegression("auto", alpha=1e-3)]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", AUTO, ids=str)
 def test_auto_is_a_search_over_every_fifth_row(data, model):
     X, Y, w = data
     cv = PredefinedSplit(np.arange(len(X)) % 5)
-    alpha = [1e-3] if hasattr(model, "alpha") else None
-    model = clone(model).set_params(**({"alpha": 1e-3} if alpha else {}))
-    search = ComponentSearchCV(clone(model), cv=cv, alpha=alpha).fit(X, Y, w)
+    alpha = getattr(model, "alpha", None)
+    rank = {"auto": None, None: [3]}.get(model.n_components, [model.n_components])
+    search = ComponentSearchCV(
+        clone(model), n_components=rank, cv=cv, alpha=None if alpha == "auto" else alpha
+    ).fit(X, Y, w)
     found = model.fit(Rows.from_arrays(X, Y, w, memory=TINY))
     assert found.n_components_ == search.best_estimator_.n_components_
     assert_allclose(found.coef_, search.best_estimator_.coef_, rtol=1e-10)

@@ -14,16 +14,20 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.integrate import trapezoid
 from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus import BayesianStiefelRegression, ReducedRankRegression, StiefelRegression
 from isthmus._solvers.chains import mean_ess
 from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import Huber, Quantile
+from isthmus.problems import RowForm
 from isthmus.regression.bayesian.chains import ChainReport
 from isthmus.regression.bayesian.likelihoods import get_likelihood
+from isthmus.regression.bayesian.problem import make_prior, make_problem
 
 X_C = np.array([[1, 0], [0.5, 0.4], [-1, 0.2], [0.3, -0.5], [-0.8, -0.1], [0.2, 0.6]])
 Y_C = np.array([[1.1, -0.2], [0.3, 0.1], [-0.9, 0.6], [0.8, 0.1], [-0.4, 0.5], [-0.1, -0.4]])
@@ -85,7 +89,7 @@ def test_much_data_give_the_least_squares_answer():
 def test_wide_normal_factors_are_not_a_flat_prior():
     """Gaussian factors of any variance have a density near |C'C|^(-(p - q)/2), a pull towards 0."""
     X, Y, _ = make_low_rank_regression(400, 4, 3, rank=3, noise=1.0, bias=2.0, random_state=0)
-    options = {**SHORT, "n_draws": 6000}
+    options = {**SHORT, "n_draws": 6000, "prior": "normal"}
     model = BayesianStiefelRegression(None, prior_variance=1e4, **options).fit(X, Y)
     Xc, C = least_squares(X, Y)
     pull = -(model.noise_scale_**2) * np.linalg.solve(Xc.T @ Xc, C @ np.linalg.inv(C.T @ C))
@@ -94,6 +98,48 @@ def test_wide_normal_factors_are_not_a_flat_prior():
     assert np.abs(shift).max() > 10 * error.max()  # it is seen, and it is that one
     # Factors of logarithms of the variance are left out of that density.
     assert (np.abs(shift - pull.ravel()) < BOUND * error + 0.5 * np.abs(pull.ravel())).all()
+
+
+# -- empirical Bayes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", ["per_output", "common"])
+@pytest.mark.parametrize("p", [6, 40])
+def test_the_default_variance_makes_the_outputs_most_likely(noise, p):
+    """By the normal densities of n - 1 contrasts of the rows, without principal axes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(1, 1, size=(25, p))
+    Y = 0.3 * X @ rng.normal(size=(p, 2)) + [0.5, 2.0] * rng.normal(size=(25, 2))
+    form = RowForm.from_rows(X, Y, None, False)
+    problem = make_problem(form, "none", True)
+    found = make_prior("auto", "auto", (0.5, 0.1), noise, problem, 2).variance
+    contrasts = np.linalg.qr(np.column_stack([np.ones(25), rng.normal(size=(25, 24))]))[0][:, 1:]
+    K, Z = contrasts.T @ X @ X.T @ contrasts, contrasts.T @ Y
+
+    def minus_log(x):
+        v, tau2 = np.exp(x[0]), np.broadcast_to(np.exp(x[1:]), 2)
+        laws = [multivariate_normal(np.zeros(24), v * K + t * np.eye(24)) for t in tau2]
+        scales = np.exp(x[1:])  # each with an inverse gamma law of its own, over the logarithm
+        return sum(0.5 * np.log(scales) + 0.1 / scales) - sum(
+            law.logpdf(z) for law, z in zip(laws, Z.T, strict=True)
+        )
+
+    start = np.zeros(2 if noise == "common" else 3)
+    best = minimize(minus_log, start, method="BFGS", options={"gtol": 1e-7})
+    assert_allclose(found, np.exp(best.x[0]), rtol=1e-3)
+
+
+@SHORT_CHAINS
+def test_the_default_prior_is_conjugate_at_full_rank_alone():
+    X, Y, _ = make_low_rank_regression(30, 5, 3, rank=2, noise=1.0, random_state=0)
+    options = {**SHORT, "n_draws": 20, "n_warmup": 10}
+    low = BayesianStiefelRegression(2, **options).fit(X, Y)
+    same = BayesianStiefelRegression(2, prior="normal", prior_variance=1.0, **options).fit(X, Y)
+    assert_allclose(low.coef_draws_, same.coef_draws_, rtol=0)
+    full = BayesianStiefelRegression(**options).fit(X, Y)
+    assert full.n_components_ == 3 and full.sampler_ == "gibbs"
+    ridge = Ridge(alpha=1.0).fit(X, Y)  # of any size: the mode lies between it and the mean
+    assert ((full.coef_mode_ - ridge.coef_) ** 2).sum() < 0.5 * (ridge.coef_**2).sum()
 
 
 # -- the mode ---------------------------------------------------------------------------------

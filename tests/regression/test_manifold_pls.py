@@ -24,11 +24,11 @@ def make(n, p, q, seed=0):
 
 
 def test_worked_example():
-    one = ManifoldPLS(1).fit(XA, YA)
+    one = ManifoldPLS(1, alpha=0.0).fit(XA, YA)
     assert_allclose(one.objective_, 24.5923704148, rtol=1e-10)
     assert_allclose(np.abs(one.x_rotations_[:, 0]), [0.4368120772, 0.0018593785], atol=1e-9)
     assert_allclose(one.coef_, ReducedRankRegression(1, alpha=0).fit(XA, YA).coef_, atol=1e-12)
-    two = ManifoldPLS(2, manifold="product").fit(XA, YA)
+    two = ManifoldPLS(2, manifold="product", alpha=0.0).fit(XA, YA)
     assert_allclose(two.objective_, 7.155417528, rtol=1e-9)
     norms = np.linalg.norm((YA - YA.mean(0)).T @ two.transform(XA), axis=0)
     assert_allclose(norms, 3.57770876, rtol=1e-8)
@@ -38,7 +38,7 @@ def test_worked_example():
 @pytest.mark.parametrize("shape", SHAPES)
 def test_is_the_reduced_rank_optimum(manifold, shape):
     X, Y = make(*shape)
-    model = ManifoldPLS(3, manifold=manifold).fit(X, Y)
+    model = ManifoldPLS(3, manifold=manifold, alpha=0.0).fit(X, Y)
     peer = ReducedRankRegression(3, alpha=0).fit(X, Y)
     assert_allclose(model.coef_, peer.coef_, rtol=1e-6, atol=1e-9)
     assert_allclose(model.coef_path_, peer.coef_path_, rtol=1e-6, atol=1e-9)
@@ -59,7 +59,9 @@ def test_grassmann_solves_the_generalised_eigenproblem():
     S = Xc.T @ Yc
     values = eigh(S @ S.T, Xc.T @ Xc, eigvals_only=True)[::-1]
     for c in (1, 2, 4):
-        assert_allclose(ManifoldPLS(c).fit(X, Y).objective_, values[:c].sum(), rtol=1e-10)
+        assert_allclose(
+            ManifoldPLS(c, alpha=0.0).fit(X, Y).objective_, values[:c].sum(), rtol=1e-10
+        )
 
 
 @pytest.mark.parametrize("c", [1, 2, 3, 7])
@@ -78,7 +80,7 @@ def test_tied_values_need_no_rotation():
 
 def test_more_components_than_there_are():
     X, Y = make(60, 8, 3)
-    model = ManifoldPLS(7).fit(X, Y)
+    model = ManifoldPLS(7, alpha=0.0).fit(X, Y)
     assert model.n_components_ == 3
     assert_allclose(model.coef_, ReducedRankRegression(alpha=0).fit(X, Y).coef_, atol=1e-7)
 
@@ -88,7 +90,7 @@ def test_ties_of_interpolated_classes_are_told():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, 200)), np.repeat(np.arange(4), 5)
     with pytest.warns(UserWarning, match="not unique"):
-        IndicatorClassifier(ManifoldPLS(2)).fit(X, y)
+        IndicatorClassifier(ManifoldPLS(2, alpha=0.0)).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         IndicatorClassifier(ManifoldPLS(2, alpha=1.0)).fit(X, y)
@@ -122,7 +124,7 @@ def test_ties_are_broken_as_the_faintest_ridge_would(p):
     X = rng.normal(size=(8, p))[labels] + rng.normal(size=(40, p))
     Y = np.eye(8)[labels]
     with pytest.warns(UserWarning, match="not unique. Of the directions that tie"):
-        tied = ManifoldPLS(3).fit(X, Y)
+        tied = ManifoldPLS(3, alpha=0.0).fit(X, Y)
     norm = np.linalg.norm(X - X.mean(axis=0), 2) ** 2
     limit = ManifoldPLS(3, alpha=1e-6 * norm).fit(X, Y)
     assert_allclose(tied.coef_, limit.coef_, atol=1e-4 * np.abs(limit.coef_).max())

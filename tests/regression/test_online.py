@@ -121,7 +121,7 @@ def test_forgetting_follows_a_drift():
     Y[500:] = Y[500:] - 2 * (X[500:] - 1) @ coef.T  # the map changes its sign
     risks = []
     for forget in (1.0, 0.99):
-        model = StiefelRegression(3, forget=forget)
+        model = StiefelRegression(3, alpha=0.0, forget=forget)
         for start in range(0, 1000, 20):
             model.partial_fit(X[start : start + 20], Y[start : start + 20])
         risks.append(((model.coef_ + coef) ** 2).sum())
@@ -144,7 +144,7 @@ def test_other_losses_go_online():
 def test_bad_blocks_are_refused():
     X, Y, _ = make(40)
     for online in ("exact", "proximal"):
-        model = StiefelRegression(2, online=online).partial_fit(X[:1], Y[:1])
+        model = StiefelRegression(2, alpha=0.0, online=online).partial_fit(X[:1], Y[:1])
         assert np.isfinite(model.predict(X)).all()
         model.partial_fit(X[1:], Y[1:])
         with pytest.raises(ValueError, match="features"):
@@ -220,7 +220,7 @@ def test_first_row_alone_is_the_location(loss):
 @pytest.mark.parametrize("online", ["exact", "proximal"])
 def test_refused_blocks_leave_no_trace(online):
     X, Y, _ = make(60)
-    model = StiefelRegression(2, forget=0.9, online=online).partial_fit(X[:30], Y[:30])
+    model = StiefelRegression(2, alpha=0.0, forget=0.9, online=online).partial_fit(X[:30], Y[:30])
     weight, coef = model.weight_, model.coef_.copy()
     for bad in ((X[:5, :-1], Y[:5]), (np.full((5, 10), np.nan), Y[:5]), (X[:5], Y[:5, :-1])):
         with pytest.raises(ValueError):
@@ -228,7 +228,7 @@ def test_refused_blocks_leave_no_trace(online):
     if online == "exact":
         assert model.moments_.weight == 30
     model.partial_fit(X[30:], Y[30:])
-    fresh = StiefelRegression(2, forget=0.9, online=online)
+    fresh = StiefelRegression(2, alpha=0.0, forget=0.9, online=online)
     fresh.partial_fit(X[:30], Y[:30])
     assert (fresh.weight_, fresh.coef_.tolist()) == (weight, coef.tolist())
     assert_allclose(model.coef_, fresh.partial_fit(X[30:], Y[30:]).coef_, atol=1e-14)

@@ -39,7 +39,9 @@ def make(n=60, p=5, q=3, rank=2, seed=0):
 @pytest.mark.parametrize("unit", [1e-6, 1e6])
 def test_the_unit_of_an_output_is_its_own_affair(loss, rank, unit):
     X, Y = make()
-    model = StiefelRegression(rank, loss=loss)
+    # With a ridge of this size the interior point of this loss ends three digits earlier, and says so.
+    alpha = 0.0 if loss == "epsilon_insensitive" else "auto"
+    model = StiefelRegression(rank, loss=loss, alpha=alpha)
     plain = clone(model).fit(X, Y)
     units = np.array([1.0, unit, 1.0])
     other = clone(model).fit(X, Y * units)
@@ -93,11 +95,11 @@ def test_an_exact_output_does_not_spoil_a_noisy_one(loss, rank):
     X = rng.normal(size=(200, 5))
     noisy = X @ [1.0, -1.0, 0.5, 0.0, 0.0] + rng.normal(size=200)
     Y = np.column_stack([X @ [0.0, 0.0, 1.0, 1.0, -1.0], noisy])
-    both = StiefelRegression(rank, loss=loss).fit(X, Y)
+    both = StiefelRegression(rank, loss=loss, alpha=0.0).fit(X, Y)
     assert_allclose(both.output_scale_[1], 1.0, atol=0.2)
     assert_allclose(both.predict(X)[:, 0], Y[:, 0], atol=1e-3)
     if loss != "huber_rows":  # whose rows belong together
-        alone = StiefelRegression(loss=loss).fit(X, noisy)
+        alone = StiefelRegression(loss=loss, alpha=0.0).fit(X, noisy)
         assert_allclose(both.coef_[1], alone.coef_, atol=0.01)
 
 

@@ -105,7 +105,7 @@ def stiefel(loss: str | Loss) -> Maker:
 
 
 def manifold(name: str) -> Maker:
-    return lambda c, draw: ManifoldPLS(c, manifold=name)
+    return lambda c, draw: ManifoldPLS(c, manifold=name, alpha=0.0)
 
 
 def by_steps(name: str) -> Maker:

@@ -91,8 +91,8 @@ RESTORERS: dict[str, Any] = {
     "PCR(123)": PCR(123),
     "SIMPLS(123)": PLS(123, algorithm="simpls", scale=False),
     "PLS(123)": PLS(123, scale=False),
-    f"{GRASSMANN} (110)": ManifoldPLS(110),
-    f"{PRODUCT} (110)": ManifoldPLS(110, manifold="product"),
+    f"{GRASSMANN} (110)": ManifoldPLS(110, alpha=0.0),
+    f"{PRODUCT} (110)": ManifoldPLS(110, manifold="product", alpha=0.0),
     f"{SQUARED} (110)": StiefelRegression(110, alpha=REPORT_ALPHA),
     f"{HUBER} (110)": StiefelRegression(110, loss="huber", alpha=REPORT_ALPHA, max_iter=STEPS),
     f"{ABSOLUTE} (110)": StiefelRegression(
@@ -148,8 +148,8 @@ AT_ONCE: dict[str, Any] = {
     "PCR": PCR(50),
     "SIMPLS": PLS(50, algorithm="simpls", scale=False),
     "PLS": PLS(50, scale=False),
-    GRASSMANN: ManifoldPLS(50),
-    PRODUCT: ManifoldPLS(50, manifold="product"),
+    GRASSMANN: ManifoldPLS(50, alpha=0.0),
+    PRODUCT: ManifoldPLS(50, manifold="product", alpha=0.0),
     "ridge": ReducedRankRegression(None, alpha=REPORT_ALPHA),
     UNTOUCHED: None,
 }

@@ -22,7 +22,7 @@ class SummedRows(Rows):
         """Return the moments; folds and the rows themselves are not known."""
         if folds is not None:
             raise ValueError(
-                "Moments of all rows cannot be split into folds: fix n_components, or fit Rows."
+                "Moments of all rows cannot be split into folds: fix n_components and alpha, or fit Rows."
             )
         if full_yy and self._moments.yy.ndim == 1:
             raise ValueError(

@@ -61,7 +61,7 @@ class BayesianStiefelRegression(PosteriorModel):
 
     Parameters
     ----------
-    n_components : int, "auto" or None, default=2
+    n_components : int, "auto" or None, default=None
         Rank r, at most the number of features and of targets. None is full rank; "auto" takes the
         smallest rank whose leave-one-out log score is within one standard error of the best.
     likelihood : {"gaussian", "laplace", "student"} or Loss, default="gaussian"
@@ -69,12 +69,16 @@ class BayesianStiefelRegression(PosteriorModel):
         proportional to ``exp(-loss(residual / scale))``; "logistic" and "poisson" have no scale.
     nu : float, default=4.0
         Degrees of freedom of "student".
-    prior : {"normal", "half_normal", "matrix_normal"}, default="normal"
+    prior : {"auto", "normal", "half_normal", "matrix_normal"}, default="auto"
         "normal": entries of A and D are Gaussian; "half_normal": W and V uniform, singular values half
         normal; "matrix_normal": density ``exp(-||C||^2 / 2v)`` with respect to the uniform measure on
-        maps of rank r, for full rank the conjugate prior.
-    prior_variance : float, default=1.0
-        Variance of those entries, singular values or coefficients, in the units of ``units``.
+        maps of rank r, for full rank the conjugate prior. "auto" is that one at full rank and "normal"
+        below it.
+    prior_variance : float or "auto", default="auto"
+        Variance of those entries, singular values or coefficients, in the units of ``units``. "auto" is
+        empirical Bayes for the matrix normal prior at full rank: the variance under which the outputs are
+        most likely, with Gaussian noise. It is found from the data and then held fixed, so that intervals
+        know nothing of its own uncertainty. For other priors "auto" is 1.
     noise : {"per_output", "common", "full"}, default="per_output"
         One noise scale for each output, one for all of them, or a covariance of the outputs' noise, for
         Gaussian noise only.
@@ -152,12 +156,12 @@ class BayesianStiefelRegression(PosteriorModel):
 
     def __init__(
         self,
-        n_components: Any = 2,
+        n_components: Any = None,
         *,
         likelihood: Any = "gaussian",
         nu: float = 4.0,
-        prior: str = "normal",
-        prior_variance: float = 1.0,
+        prior: str = "auto",
+        prior_variance: Any = "auto",
         noise: str = "per_output",
         noise_prior: Any = "auto",
         units: str = "outputs",

@@ -10,7 +10,7 @@ from isthmus._validation import check_count, check_number, check_option
 from isthmus.regression.bayesian.likelihoods import Likelihood, get_likelihood
 
 _SAMPLERS = ("auto", "gibbs", "hmc")
-_PRIORS = ("normal", "half_normal", "matrix_normal")
+_PRIORS = ("auto", "normal", "half_normal", "matrix_normal")
 _UNITS = ("outputs", "columns", "common", "none")
 _NOISES = ("per_output", "common", "full")
 _JEFFREYS = (
@@ -34,8 +34,11 @@ def check_parameters(model: Any) -> Likelihood:
     check_option("sampler", model.sampler, _SAMPLERS)
     check_option("units", model.units, _UNITS)
     check_option("noise", model.noise, _NOISES)
-    for name in ("nu", "prior_variance"):
-        check_number(name, getattr(model, name), "> 0 and finite", strict=True)
+    check_number("nu", model.nu, "> 0 and finite", strict=True)
+    if not (isinstance(model.prior_variance, str) and model.prior_variance == "auto"):
+        check_number(
+            "prior_variance", model.prior_variance, "> 0 and finite, or 'auto'", strict=True
+        )
     for name, least in (("n_chains", 1), ("n_warmup", 0), ("n_draws", 1)):
         check_count(name, getattr(model, name), least)
     if model.thin != "auto":
@@ -55,7 +58,7 @@ def check_parameters(model: Any) -> Likelihood:
 
 def choose_sampler(model: Any, likelihood: Likelihood, is_full: bool) -> str:
     """The sampler of a model; ``is_full`` says that the rank leaves the map free."""
-    is_conjugate = model.prior == "normal" or (model.prior == "matrix_normal" and is_full)
+    is_conjugate = model.prior in ("auto", "normal") or (model.prior == "matrix_normal" and is_full)
     if model.sampler == "auto":
         return "gibbs" if is_conjugate and likelihood.name != "loss" else "hmc"
     if model.sampler == "gibbs" and not is_conjugate:

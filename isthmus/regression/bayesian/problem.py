@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from isthmus._linalg import ROUNDING, Array, column_signs
 from isthmus.problems import MomentForm, Moments, RowForm
@@ -18,6 +19,9 @@ _INTERPOLATES = 1e-8
 _ROUNDING, _WEAK = 1e-16, 1e-3
 # A deviation below this share of the mean is rounding error.
 _CONSTANT = 1e-14
+_RANGE = 30.0  # of logarithms of variances about the size of the outputs
+# Where a descent over them begins: along smooth inputs, noise alone is a maximum too.
+_STARTS = (0.0, 3.0, 6.0)
 
 
 @dataclass(frozen=True)
@@ -198,9 +202,12 @@ def _units(squares: Array, mean: Array, weight: float, kind: str) -> Array:
 
 
 def make_prior(
-    kind: str, variance: float, noise_prior: Any, noise: str, problem: Problem, rank: int
+    kind: str, variance: Any, noise_prior: Any, noise: str, problem: Problem, rank: int
 ) -> Prior:
-    """The prior; "auto" noise is scale-free down to rounding error, or to what keeps it from 0."""
+    """The prior; "auto" noise is scale-free down to rounding error, or to what keeps it from 0.
+
+    The prior "auto" is the conjugate one, and its variance that of the largest marginal likelihood.
+    """
     shape: Any
     rate: Any
     if noise_prior == "auto":
@@ -208,7 +215,46 @@ def make_prior(
         rate = np.where(interpolates(problem, noise, rank), _WEAK, _ROUNDING)
     else:
         shape, rate = (np.float64(number) for number in noise_prior)
+    if kind == "auto":
+        kind = "matrix_normal" if problem.is_full(rank) else "normal"
+    if variance == "auto":
+        variance = 1.0
+        if kind == "matrix_normal" and problem.is_full(rank):
+            variance = likely_variance(problem, shape, rate, noise == "common")
     return Prior(kind, float(variance), shape, rate, noise)
+
+
+def likely_variance(problem: Problem, shape: Any, rate: Any, is_common: bool) -> float:
+    """The variance of coefficients under which the outputs are most likely, with Gaussian noise.
+
+    Along each axis of the inputs outputs are normal with variance ``tau^2 + v d^2``; what no map explains
+    tells ``tau`` alone. Noise scales are found with v, by descents over the logarithms.
+    """
+    live = problem.squares > 0
+    g, t2 = problem.squares[live, None], problem.target[live] ** 2
+    off = max(problem.degrees - live.sum(), 0.0)
+    size = problem.totals.sum() / problem.n_targets / problem.degrees
+    if not live.any() or not size > 0:
+        return 1.0
+    unit = size * problem.degrees / g.sum()  # of v: with it, a map explains as much as there is
+    n_scales = 1 if is_common else problem.n_targets
+    shape, rate = (number * n_scales / problem.n_targets for number in (shape, rate))
+
+    def minus_log(x: Array) -> tuple[float, Array]:
+        v, tau2 = unit * np.exp(x[0]), size * np.exp(np.broadcast_to(x[1:], problem.n_targets))
+        total = tau2 + v * g
+        slope = (1 - t2 / total) / total  # of twice the value by the total
+        ends = (off + 2 * shape) * np.log(tau2) + (problem.rest + 2 * rate) / tau2
+        by_tau = tau2 * slope.sum(axis=0) + off + 2 * shape - (problem.rest + 2 * rate) / tau2
+        value = (np.log(total) + t2 / total).sum() + ends.sum()
+        by_noise = [by_tau.sum()] if is_common else by_tau
+        return float(value), np.r_[v * (g * slope).sum(), by_noise]
+
+    bounds = [(-_RANGE, _RANGE)] * (1 + n_scales)
+    starts = (np.r_[first, np.full(n_scales, np.log(0.5))] for first in _STARTS)
+    ends = [minimize(minus_log, x, jac=True, method="L-BFGS-B", bounds=bounds) for x in starts]
+    found = min(ends, key=lambda end: end.fun)
+    return float(unit * np.exp(found.x[0]))
 
 
 def interpolates(problem: Problem, noise: str, rank: int) -> Any:

@@ -1,0 +1,146 @@
+"""What "auto" stands for: the number of components and the ridge weight by rows left out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from isthmus._linalg import ROUNDING, Array, power_of_two, spreads, weight_unit
+from isthmus._validation import N_FOLDS, check_memory
+from isthmus.kernels.distinct import copy_groups, deal_by_content, merge_groups
+from isthmus.losses.scale import column_medians, robust_scales
+from isthmus.problems import RowForm, Split
+from isthmus.problems.frame import scales_x
+from isthmus.problems.missing import unit_of_seen
+from isthmus.problems.ridge import RidgeSpectrum
+from isthmus.problems.splits import dense_rows, without_empty
+from isthmus.regression.crossval import (
+    default_alphas,
+    default_ranks,
+    least_cost_index,
+    path_scores,
+    split_weights,
+)
+
+# Ridge weights of leave-one-out, relative to the largest squared singular value.
+_RELATIVE_ALPHAS = np.logspace(-11, 2, 27)
+# A rank shrinks too: shares of the ridge weight of full rank that are tried beside it.
+_SHARES = (1.0, 0.1, 0.01)
+# Rounds in which outliers are pulled in, and how many deviations of rows left out they end at.
+_PULLS, _REACH = 6, 1.5
+
+
+class Numbers(NamedTuple):
+    """What was chosen; the ridge weight is in units whose squares may be out of range."""
+
+    n_components: int
+    alpha: Any
+    unit: float = 1.0
+
+
+def choose_numbers(
+    model: Any, X: Any, Y: NDArray, weights: Array | None, wrong: Any = None
+) -> Numbers:
+    """Return the number of components and the ridge weight of a model, chosen where they are "auto".
+
+    At full rank the weight is that of :class:`LeaveOneOut`. With a rank, chosen or given, it is that
+    one, a tenth or a hundredth of it, and rank and weight are chosen together in five folds by
+    :func:`least_cost_index`; of those with the least ``wrong``, a scorer, if there is one. Where values
+    are missing, all weights are compared in the folds.
+    """
+    (n, p), q = X.shape, Y.shape[1]
+    fold = deal_by_content(X, N_FOLDS, Y=Y)
+    parts = [fold == k for k in range(fold.max() + 1)]
+    splits = [Split(np.flatnonzero(~part), np.flatnonzero(part), n) for part in parts]
+    X, Y, weights, splits = without_empty(X, Y, weights, splits)
+    n_train = min(split.n_train for split in splits)
+    x_unit = unit_of_seen(X) if model.missing == "em" else power_of_two(X)
+    w_unit = weight_unit(weights)
+    X = X if x_unit == 1.0 else X / x_unit
+    weights = None if weights is None else weights / w_unit
+    unit = math.sqrt(w_unit) * (1.0 if scales_x(model.scale) else x_unit)
+    alphas: list[Any] = [getattr(model, "alpha", None)]
+    ranks = open_ranks(model, n_train, p, q)
+    if alphas == ["auto"]:
+        if model.missing == "em" and (np.isnan(X).any() or np.isnan(Y).any()):
+            filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+            alphas = default_alphas(filled, weights, model.scale)
+        else:
+            most = LeaveOneOut(X, Y, weights, model.scale).alpha(Y)
+            binds = len(ranks) > 1 or 0 < ranks[0] < min(p, q)
+            alphas = [share * most for share in (_SHARES if binds and most > 0 else (1.0,))]
+    if len(ranks) == len(alphas) == 1:
+        return Numbers(ranks[0], alphas[0], unit)
+    scorers = {"score": "q2"} if wrong is None else {"score": "q2", "wrong": wrong}
+    found = path_scores(
+        model, X, Y, weights, splits, ranks, alphas, scorers, y_is_1d=q == 1 and wrong is None
+    )
+    errors = 1 - found.scores["score"].reshape(-1, len(splits))
+    shares = split_weights(splits, weights)
+    if wrong is not None:
+        count = found.scores["wrong"].reshape(errors.shape) @ (shares / shares.sum())
+        errors[count > count.min() + ROUNDING] = np.nan
+    a, r = divmod(least_cost_index(errors, shares, ranks, alphas, q), len(ranks))
+    return Numbers(ranks[r], alphas[a], unit)
+
+
+def open_ranks(model: Any, n_train: int, p: int, q: int) -> list[int]:
+    """Return the numbers of components to compare: the one that is given, or all where it is "auto"."""
+    if model.n_components == "auto":
+        return default_ranks(model, n_train, p, q)
+    return [min(p, q) if model.n_components is None else int(model.n_components)]
+
+
+class LeaveOneOut:
+    """Rows left out singly by a ridge of full rank, in closed form.
+
+    Outputs count in units of their deviations. Copies are one row with their mean: left out alone, each
+    would be predicted by the others, and no ridge would be the best.
+    """
+
+    def __init__(self, X: Any, Y: NDArray, weights: Array | None, scale: bool | str) -> None:
+        if sparse.issparse(X):
+            what = f"alpha='auto' for {X.shape[0]} sparse rows"
+            check_memory(
+                32.0 * X.shape[0] * X.shape[1], what, "Give alpha as a number, or pass Rows."
+            )
+        X, self.weights = dense_rows(X), weights
+        first, self.group_of, sums = merge_groups(copy_groups(X, N_FOLDS, Y), weights)
+        self.shares = (np.ones(len(Y)) if weights is None else weights) / sums[self.group_of]
+        if len(first) < len(Y):
+            X, weights = X[first], sums
+        form = RowForm.from_rows(X, self._merged(Y), weights, scale)
+        self.spectrum = RidgeSpectrum.of_rows(form.frame.x(X), weights)
+        unit = form.frame.ridge_unit(scale)
+        self.unit = form.frame.weight / len(X) * unit * unit
+
+    def _merged(self, Y: NDArray) -> Array:
+        return np.stack([np.bincount(self.group_of, self.shares * y) for y in Y.T], axis=1)
+
+    def _best(self, Y: Array) -> float:
+        values = self.spectrum.values
+        return self.spectrum.best_alpha(Y, _RELATIVE_ALPHAS * values[-1]) if len(values) else 0.0
+
+    def alpha(self, Y: NDArray) -> float:
+        """Return the ridge weight of the least squared error."""
+        return self._best(self._merged(Y / spreads(Y, self.weights))) * self.unit
+
+    def pulled_in(self, Y: Array, easy: Array) -> Array:
+        """Return a copy of Y whose outliers are as near to what is predicted of them as other rows.
+
+        ``easy`` is a copy without the grossest; outputs most of whose values are alike stay as there.
+        """
+        unit = spreads(easy, self.weights)
+        moves = column_medians(np.abs(Y - column_medians(Y, self.weights)), self.weights) > 0
+        for _ in range(_PULLS if len(self.spectrum.values) else 0):
+            rows = self._merged(easy / unit)
+            alpha = np.full(len(unit), self._best(rows))
+            left_out = self.spectrum.left_out_singly(rows, alpha)[self.group_of] * unit
+            reach = _REACH * robust_scales(Y - left_out, self.weights)
+            pulled = left_out + np.clip(Y - left_out, -reach, reach)
+            easy = np.where(moves, pulled, easy)
+        return easy
