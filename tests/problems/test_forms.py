@@ -185,7 +185,7 @@ def journey(call):
 
 @pytest.mark.parametrize(
     ("shape", "n_functions", "n_files"),
-    [((60, 12), 25, 5), ((2000, 60), 45, 10), ((40, 3000), 33, 8)],
+    [((60, 12), 25, 5), ((2000, 60), 46, 10), ((40, 3000), 33, 8)],
     ids=["rows", "moments", "Gram matrix"],
 )
 def test_a_fit_visits_few_functions_in_few_files(shape, n_functions, n_files):
