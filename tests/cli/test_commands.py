@@ -119,8 +119,8 @@ def test_a_model_without_a_domain_predicts_and_says_so(model, run, tmp_path):
 @pytest.mark.parametrize("model", [Ridge(), isthmus.PLS(1)], ids=["sklearn", "isthmus"])
 def test_predictions_that_are_not_finite_are_an_error(run, model):
     X = np.random.default_rng(0).normal(size=(20, 2))
-    isthmus.save(model.fit(X, 1e200 * X[:, 0]), "m.isthmus")
-    np.savetxt("new.csv", 1e150 * X, delimiter=",", header="a,b", comments="")
+    isthmus.save(model.fit(X, 1e250 * X[:, 0]), "m.isthmus")  # cells end at 1e100
+    np.savetxt("new.csv", 1e99 * X, delimiter=",", header="a,b", comments="")
     code, _, said = run("predict", "m.isthmus", "new.csv", "-o", "out.csv")
     assert code != 0 and not Path("out.csv").exists()
     assert "no finite answer for 20 of 20 rows, the first is row 0" in " ".join(said.split())

@@ -165,7 +165,7 @@ def test_what_needs_all_rows_says_so(data):
         DependencyRegressor(outputs=KernelMap()).fit(rows)
     with pytest.raises(ValueError, match="solver == 'dual'"):
         DependencyRegressor(solver="dual").fit(rows)
-    with pytest.raises(ValueError, match="a fixed n_components"):
+    with pytest.raises(ValueError, match="numbers for n_components"):
         DependencyRegressor(map=PLS("auto")).fit(rows)
     with pytest.raises(ValueError, match="no y"):
         DependencyRegressor().fit(Rows.from_arrays(data[0]))
