@@ -291,8 +291,9 @@ def test_an_interrupted_fit_leaves_everything_as_it_was(case):
 
 
 BLOCKS = [PLS(2), PCR(2), ReducedRankRegression(2, alpha=1.0), ManifoldPLS(2, alpha=1.0),
-          StiefelRegression(2, alpha=1.0), StiefelRegression(2, alpha=1.0, forget=0.9), StiefelRegression(2, online="proximal"),
-          StiefelRegression(2, online="proximal", loss="huber"), OPLS(2),
+          StiefelRegression(2, alpha=1.0), StiefelRegression(2, alpha=1.0, forget=0.9),
+          StiefelRegression(2, online="proximal"), OPLS(2),
+          StiefelRegression(2, online="proximal", loss="huber"),
           BayesianStiefelRegression(2, **DRAWS)]  # fmt: skip
 
 
