@@ -111,7 +111,10 @@ def test_hover_shows_the_name_of_a_row(open_page):
 
 def test_the_outlier_is_named(open_page):
     page = open_page()
-    assert "sample-3" in page.locator("#section-scores-and-outliers table tbody tr").first.text_content()
+    assert (
+        "sample-3"
+        in page.locator("#section-scores-and-outliers table tbody tr").first.text_content()
+    )
 
 
 def test_dark_and_light(open_page):
