@@ -81,7 +81,7 @@ class Found:
             f"{100 * (1 - best.error / peer.error):.0f} % less than {peer.label} and "
             f"{100 * (1 - best.error / ridge.error):.0f} % less than ridge regression with a ridge weight "
             f"for each pixel. Reduced rank keeps {ranked.rank} coordinates of {self.Y_test.shape[1]} "
-            f"outputs: {abs(gap):.0f} % {'more' if gap > 0 else 'less'} error than ridge regression."
+            f"outputs: {abs(gap):.1f} % {'more' if gap > 0 else 'less'} error than ridge regression."
         )
 
     def table(self) -> list[list[str]]:
@@ -114,7 +114,7 @@ def compare(seed: int, progress: Callable[[str, int, int], None]) -> Found:
     X, X_test, Y, Y_test, _, kinds = train_test_split(
         damage(clean, seed), clean, digits, train_size=N_TRAIN, stratify=digits, random_state=seed
     )
-    problem = Problem(len(X), X.shape[1], Y.shape[1], scale=False, random_state=seed)
+    problem = Problem(len(X), X.shape[1], Y.shape[1], scale=False, random_state=seed, rule="best")
     rungs = {rung.name: rung for rung in LADDER}
     rows = [
         Row("left as it is", _rms(Y_test - X_test), None, None, None),

@@ -80,12 +80,11 @@ def _some(X: Any, most: int, random_state: Any, weights: Array | None) -> tuple[
     if n <= most:
         return X, weights
     places, counts = distinct_samples(X, weights)
-    weights = np.empty(n)
-    weights[places] = counts
     few = min(most, len(places))
-    chosen = places[check_random_state(random_state).choice(len(places), few, replace=False)]
+    drawn = check_random_state(random_state).choice(len(places), few, replace=False)
+    chosen, weights = places[drawn], counts[drawn]
     rows = X[chosen] if hasattr(X, "shape") else [X[i] for i in chosen]
-    return rows, None if weights is None else weights[chosen]
+    return rows, None if (weights == weights[0]).all() else weights
 
 
 def _of_pairs(weights: Array | None) -> Array | None:
