@@ -96,6 +96,7 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> LossF
         )
     X, Y, _ = source.sample(_START_ROWS, 0)
     if model._leaves_open():
+        X, Y = X[::2], Y[::2]  # a choice holds several copies of its rows
         n_components = model._choose(choose_numbers, X, Y, None)
     y = Y[:, 0] if source.y_is_1d else Y
     first = clone(model).set_params(warm_start=False, verbose=0).fit(X, y)
