@@ -196,6 +196,11 @@ DAMAGED = {
         f'<!DOCTYPE worksheet [<!ENTITY e "A1">]><worksheet {MAIN}>{cells("A1")}</worksheet>'
     ),
     "not whole.xlsx": xlsx(f"<worksheet {MAIN}><sheetData>"),
+    "rows in cells.ods": ods(
+        f"<table:table-row>{of(1, 16000)}<table:table-cell><table:table-row/></table:table-cell>"
+        f"{of(1, 16000)}</table:table-row>"
+    ),
+    "table in a cell.ods": ods(row("<table:table-cell><table:table/></table:table-cell>")),
 }
 FINE = {
     "lying dimension.xlsx": xlsx(f'<dimension ref="A1:XFD1048576"/><sheetData>{TABLE}</sheetData>'),
