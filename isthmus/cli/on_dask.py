@@ -39,8 +39,7 @@ def open_dask_rows(path: str, targets: list[str], ignored: list[str], skip_empty
     if not targets:
         raise InputError(f"{path}: name the outputs with --target-columns.")
     files = _files(path)
-    endings = [_CSV if file.lower().endswith(_CSV) else _PARQUET for file in files]
-    if len(set(endings)) > 1 or not all(file.lower().endswith(endings[0]) for file in files):
+    if not all(file.lower().endswith((*_CSV, *_PARQUET)) for file in files):
         raise InputError(f"{path}: --dask reads .csv, .parquet and folders of either.")
     try:
         tables = {file: _open(file) for file in files}

@@ -135,6 +135,9 @@ def _column(letters: str) -> int:
     return column
 
 
+_ODS = {"table", "table-row", "table-cell"}
+
+
 class _Part:
     """The elements of one part: the last row and column with a value, and texts in several cells."""
 
@@ -143,12 +146,12 @@ class _Part:
         self.parser = expat.ParserCreate("utf-8")
         self.parser.StartDoctypeDeclHandler = self._refuse
         self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
         self._budget, self._lengths = budget, lengths
         self._on: dict[str, Callable[[dict[str, str]], None]] = {
             "si": self._shared_text, "row": self._line, "c": self._cell, "v": self._value,
-            "is": self._value, "table": self._ods_table, "table-row": self._ods_line,
-            "table-cell": self._ods_cell, "covered-table-cell": self._ods_cell, "p": self._value,
-            "s": self._spaces,
+            "is": self._value, "table-row": self._ods_line, "table-cell": self._ods_cell,
+            "p": self._value, "s": self._spaces,
         }  # fmt: skip
         self._number = ""  # of a shared text
         self._begin()
@@ -171,9 +174,20 @@ class _Part:
 
     def _start(self, tag: str, given: dict[str, str]) -> None:
         if ":" in tag:  # name spaces are called as the writer likes
-            tag = tag.rpartition(":")[2]
+            tag = tag.rpartition(":")[2].removeprefix("covered-")
+        if tag in _ODS:  # readers differ on one in another
+            if tag in self._open:
+                raise ValueError(f"a {tag} in a {tag}")
+            self._open.add(tag)
         if tag in self._on:
             self._on[tag](given)
+
+    def _end(self, tag: str) -> None:
+        if self._open:
+            tag = tag.rpartition(":")[2].removeprefix("covered-")
+            self._open.discard(tag)
+            if tag == "table":
+                self.end_sheet()
 
     def _shared_text(self, _: dict[str, str]) -> None:
         self._lengths.append(0)
@@ -214,18 +228,12 @@ class _Part:
             self._budget.take(self._lengths[int(number)], "a text in many cells")
         self._number = ""
 
-    def _ods_table(self, _: dict[str, str]) -> None:
-        self.parser.EndElementHandler = self._end
-        self._enter("table")
-
     def _ods_line(self, given: dict[str, str]) -> None:
-        self._enter("table-row")
         self._rows = max(1, int(given.get("table:number-rows-repeated", 1)))
         self._line({})
 
     def _ods_cell(self, given: dict[str, str]) -> None:
         self._end_cell()
-        self._enter("table-cell")
         repeated = max(1, int(given.get("table:number-columns-repeated", 1)))
         self._column += repeated
         self._place, self._times = (self._row, self._column), repeated * self._rows
@@ -239,17 +247,6 @@ class _Part:
 
     def _spaces(self, given: dict[str, str]) -> None:
         self._budget.take(int(given.get("text:c", 1)) * self._times, "spaces")
-
-    def _enter(self, tag: str) -> None:
-        if tag in self._open:
-            raise ValueError(f"a {tag} in a {tag}")
-        self._open.add(tag)
-
-    def _end(self, tag: str) -> None:
-        tag = tag.rpartition(":")[2].removeprefix("covered-")
-        self._open.discard(tag)
-        if tag == "table":
-            self.end_sheet()
 
 
 # -- .xls ----------------------------------------------------------------------------------------------
