@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -252,23 +251,24 @@ class _Part:
 # -- .xls ----------------------------------------------------------------------------------------------
 
 _FREE = 0xFFFFFFF0  # numbers of sectors from here on end a chain
-_CELLS = {0x02, 0x03, 0x04, 0x05, 0x06, 0xD6, 0xFD, 0x203, 0x204, 0x205, 0x206, 0x27E, 0x406}
-_END, _SHEET, _CELLS_OF_A_ROW = 0x0A, 0x85, 0xBD
+_END, _SHEET, _SEVERAL = 0x0A, 0x85, 0xBD  # kinds of records; cells of a row in one
+_CELLS = {
+    _SEVERAL, 0x02, 0x03, 0x04, 0x05, 0x06, 0xD6, 0xFD, 0x203, 0x204, 0x205, 0x206, 0x27E, 0x406,
+}  # fmt: skip
 
 
 def _count_xls(data: bytes, budget: _Budget) -> None:
     """Count the cells of the sheets that the first records of a workbook point to."""
     for stream in _streams(data):
-        for place in [
-            int.from_bytes(r[:4], "little") for k, r in _records(stream, 0) if k == _SHEET
-        ]:
+        sheets = [record for kind, record in _records(stream, 0) if kind == _SHEET]
+        for sheet in sheets:
             bottom = right = 0
-            for kind, record in _records(stream, place):
+            for kind, record in _records(stream, int.from_bytes(sheet[:4], "little")):
                 budget.take(len(record), "its sheets")
-                if kind in _CELLS or kind == _CELLS_OF_A_ROW:
+                if kind in _CELLS:
                     row, column = struct.unpack_from("<HH", record)
-                    column += (len(record) - 6) // 6 if kind == _CELLS_OF_A_ROW else 1
-                    bottom, right = max(bottom, row + 1), max(right, column)
+                    several = (len(record) - 6) // 6 if kind == _SEVERAL else 1
+                    bottom, right = max(bottom, row + 1), max(right, column + several)
             budget.take_box(bottom, right, _XLS_CELL)
 
 
