@@ -98,8 +98,9 @@ def _pieces(packed: Any) -> Iterator[bytes]:
         if len(kept) > _MOST_KEPT:
             rows, end, kept = kept, b"", b""
         data = rows + end
-        for pattern, text in _MARKS:
-            data = pattern.sub(text, data)
+        for hint, pattern, text in _MARKS:
+            if hint in data:  # patterns take much longer
+                data = pattern.sub(text, data)
         yield data
     yield kept
 
@@ -107,16 +108,18 @@ def _pieces(packed: Any) -> Iterator[bytes]:
 # Errors, and formulas that no program has computed: as texts they are told as marks of missing values. A
 # pattern never goes beyond the tags of a cell, so that its time is linear.
 _MARKS = [
-    (re.compile(pattern), text)
-    for pattern, text in (
-        (rb"""(<(?:\w+:)?c\b[^<>]*\st=)["']e["']""", rb'\1"str"'),
+    (hint, re.compile(pattern), text)
+    for hint, pattern, text in (
+        (b't="e"', rb'(<(?:\w+:)?c\b[^<>]*\st=)"e"', rb'\1"str"'),
         (
+            b"f",
             rb"(<((?:\w+:)?)c\b(?![^<>]*\st=)[^<>]*>\s*<\2f\b(?:[^<>]*/>|[^<>]*>[^<]*</\2f>))"
             rb"(?:\s*<\2v\s*/>|\s*<\2v>\s*</\2v>)?\s*(?=</\2c>)",
             rb"\1<\2v>formula without a value</\2v>",
         ),
-        (rb' office:string-value=""', b""),
+        (b"formula=", rb' office:string-value=""', b""),
         (
+            b"formula=",
             rb"(<table:table-cell(?![^<>]*\soffice:value-type=)(?=[^<>]*\stable:formula=)[^<>]*)/>",
             rb'\1 office:value-type="string"><text:p>formula without a value</text:p></table:table-cell>',
         ),
