@@ -39,19 +39,15 @@ def open_dask_rows(path: str, targets: list[str], ignored: list[str], skip_empty
     if not targets:
         raise InputError(f"{path}: name the outputs with --target-columns.")
     files = _files(path)
-    is_csv = {file.lower().endswith(_CSV) for file in files}
-    if len(is_csv) != 1 or not all(file.lower().endswith((*_CSV, *_PARQUET)) for file in files):
+    if not all(file.lower().endswith((*_CSV, *_PARQUET)) for file in files):
         raise InputError(f"{path}: --dask reads .csv, .parquet and folders of either.")
     try:
-        full = files if files == [path] else _with_rows(path, files, skip_empty)
-        if is_csv == {True}:
-            # A compressed file cannot be split into blocks.
-            packed = any(file.lower().endswith(".gz") for file in full)
-            table = dd.read_csv(full, blocksize=None if packed else "default")
-        else:
-            table = dd.read_parquet(path if full == files else full)
+        tables = {file: _open(file) for file in files}
+        if files != [path]:
+            tables = _with_rows(path, tables, skip_empty)
     except OSError as error:
         raise InputError(f"{path}: {error}") from None
+    table = dd.concat(list(tables.values()))
     missing = [name for name in (*targets, *ignored) if name not in table.columns]
     if missing:
         known = ", ".join(map(str, table.columns[:20]))
@@ -73,43 +69,37 @@ def _files(path: str) -> list[str]:
     return sorted(glob.glob(path)) or [path]
 
 
-def _with_rows(path: str, files: list[str], skip_empty: bool) -> list[str]:
+def _open(file: str) -> Any:
+    import dask.dataframe as dd
+    import pandas as pd
+
+    if file.lower().endswith(_PARQUET):
+        return dd.read_parquet(file)
+    try:
+        # A compressed file cannot be split into blocks.
+        return dd.read_csv(file, blocksize=None if file.lower().endswith(".gz") else "default")
+    except pd.errors.EmptyDataError:
+        return dd.from_pandas(pd.DataFrame(), npartitions=1)
+
+
+def _with_rows(path: str, tables: dict[str, Any], skip_empty: bool) -> dict[str, Any]:
     """Say how many rows each file has, and refuse one without rows or with other columns."""
     import dask
 
-    read = dask.delayed(_rows_and_columns, pure=False)
-    told = dict(zip(files, dask.compute(*map(read, files)), strict=True))
-    parts = {os.path.basename(file): rows for file, (rows, _) in told.items()}
-    current().notice(
-        f"{path}: rows of each file: " + ", ".join(f"{n} {k}" for n, k in parts.items()) + "."
-    )
-    empty = [file for file, (rows, _) in told.items() if not rows]
+    counts = dict(zip(tables, dask.compute(*(table.shape[0] for table in tables.values()))))
+    told = ", ".join(f"{os.path.basename(file)} {count}" for file, count in counts.items())
+    current().notice(f"{path}: rows of each file: {told}.")
+    empty = [file for file, count in counts.items() if not count]
     if empty and not skip_empty:
         raise InputError(f"files without rows: {some(empty)}; remove them, or pass --skip-empty.")
-    full = [file for file in files if file not in empty]
-    if not full:
+    if len(empty) == len(tables):
         raise InputError(f"{path} has no rows.")
-    for file in full:
-        if told[file][1] != told[full[0]][1]:
+    full = {file: table for file, table in tables.items() if counts[file]}
+    first = next(iter(full))
+    for file, table in full.items():
+        if list(table.columns) != list(full[first].columns):
             raise InputError(
-                f"{file} has the columns {some(told[file][1])}, but {full[0]} has "
-                f"{some(told[full[0]][1])}: all files must have the same, in one order."
+                f"{file} has the columns {some(table.columns)}, but {first} has "
+                f"{some(full[first].columns)}: all files must have the same, in one order."
             )
     return full
-
-
-def _rows_and_columns(file: str) -> tuple[int, list[str]]:
-    """Run by a worker, which sees the file."""
-    if file.lower().endswith(_PARQUET):
-        import pyarrow.parquet as pq
-
-        described = pq.ParquetFile(file)
-        return described.metadata.num_rows, sorted(described.schema_arrow.names)
-    import pandas as pd
-
-    try:
-        names = list(pd.read_csv(file, nrows=0).columns)
-    except pd.errors.EmptyDataError:
-        return 0, []
-    parts = pd.read_csv(file, usecols=[0], chunksize=2**18, dtype=str)
-    return sum(len(part) for part in parts), names

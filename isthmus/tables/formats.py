@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -84,12 +84,19 @@ class Format(ABC):
             elif isinstance(cells, np.ndarray):  # numbers already
                 done.append(cells)
             else:
-                values, bad = read_column(cells, partial(number, decimal=self.decimal))
-                if bad is not None:
-                    raise refuse_text(self, self.names[k], int(lines[bad]), cells[bad].strip())
-                self.note_marks(self.names[k], np.isnan(values), cells, lines)
-                done.append(values)
+                parse_cell = partial(number, decimal=self.decimal)
+                done.append(self.read(self.names[k], cells, lines, parse_cell))
         return Block(done, lines)
+
+    def read(
+        self, name: str, cells: Sequence[str], lines: Any, parse_cell: Callable[[str], float | None]
+    ) -> NDArray:
+        """Texts of a column to numbers; what stands for a missing value is counted."""
+        values, bad = read_column(cells, parse_cell)
+        if bad is not None:
+            raise refuse_text(self, name, int(lines[bad]), cells[bad].strip())
+        self.note_marks(name, np.isnan(values), cells, lines)
+        return values
 
 
 class Laid(Format):

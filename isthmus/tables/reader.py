@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.tables.arrays import Arrays
-from isthmus.tables.cells import day, is_missing, read_column, truth
+from isthmus.tables.cells import day, is_missing, truth
 from isthmus.tables.errors import TableError, plural, some
-from isthmus.tables.formats import Block, Format, TextFile, refuse_text
+from isthmus.tables.formats import Block, Format, TextFile
 from isthmus.tables.frames import Frame
 from isthmus.tables.kinds import Column, decide, place_of
 from isthmus.tables.sheets import Sheet
@@ -227,11 +227,8 @@ class TableReader:
             codes = self._encode(column.name, cells)
             self._format.note_marks(column.name, codes < 0, cells, block.lines)
             return codes
-        values, bad = read_column(cells, truth if column.kind == "boolean" else day)
-        if bad is not None:
-            raise refuse_text(self, column.name, int(block.lines[bad]), cells[bad])
-        self._format.note_marks(column.name, np.isnan(values), cells, block.lines)
-        return values
+        parse_cell = truth if column.kind == "boolean" else day
+        return self._format.read(column.name, cells, block.lines, parse_cell)
 
     def _encode(self, name: str, cells: list[str]) -> NDArray:
         codes = self._codes.setdefault(name, {})

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isthmus.tables.cells import number
 from isthmus.tables.kinds import Column, is_identifier
-from isthmus.tables.names import find
+from isthmus.tables.names import find_all
 from isthmus.tables.reader import TableReader
 from isthmus.tables.table import Table, read_groups
 
@@ -49,22 +48,23 @@ def _shared_columns(readers: Sequence[TableReader]) -> list[dict[int, Column]]:
     first = readers[0]
     if first.id_column is not None and first.id_column.is_asked:
         return []
-    shared = []
-    for column in filter(_may_name, first.columns):
-        found = {0: column}
-        for k, other in enumerate(readers[1:], 1):
-            if first.has_names and other.has_names:
-                place = find(column.name, [c.name for c in other.columns])
-            else:  # without headings the first column of both
-                place = 0 if column.place == 0 and first.has_names == other.has_names else None
+    shared = [{0: column} for column in first.columns if _may_name(column)]
+    for k, other in enumerate(readers[1:], 1):
+        if first.has_names and other.has_names:
+            known = [column.name for column in other.columns]
+            places = find_all([found[0].name for found in shared], known)
+        else:  # without headings the first column of both
+            is_alike = first.has_names == other.has_names
+            places = [0 if is_alike and found[0].place == 0 else None for found in shared]
+        for found, place in zip(shared, places, strict=True):
             if place is not None and _may_name(other.columns[place]):
                 found[k] = other.columns[place]
-        # In one of the tables at least it looks like names or numbers of rows.
-        if len(found) > 1 and any(
-            c.kind in ("id", "index") or is_identifier(c.name) for c in found.values()
-        ):
-            shared.append(found)
-    return shared
+    # In one of the tables at least it looks like names or numbers of rows.
+    return [
+        found for found in shared
+        if len(found) > 1
+        and any(c.kind in ("id", "index") or is_identifier(c.name) for c in found.values())
+    ]  # fmt: skip
 
 
 def _may_name(column: Column) -> bool:
@@ -74,15 +74,12 @@ def _may_name(column: Column) -> bool:
 def _names(column: Column, table: Table) -> list[str]:
     """The cells of a column as names; 7 and 7.0 are one."""
     if column.kind == "id":
-        values: Sequence[float | None] | NDArray = [number(cell) for cell in table.ids or []]
-        texts = table.ids or []
-    else:
-        values = table.aside[column.place]
-        texts = [""] * len(values)
-    return [
-        text if value is None or not np.isfinite(value) else f"{value:.17g}"
-        for text, value in zip(texts, values, strict=True)
-    ]
+        return [_name(number(text), text) for text in table.ids or []]
+    return [_name(value, "") for value in table.aside[column.place]]
+
+
+def _name(value: float | None, text: str) -> str:
+    return text if value is None or not np.isfinite(value) else f"{value:.17g}"
 
 
 def _are_alike(first: list[str], own: list[str]) -> bool:

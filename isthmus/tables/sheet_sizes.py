@@ -7,11 +7,10 @@ the parts that were looked at: no other reader can take it for something else.
 
 from __future__ import annotations
 
+import re
 import struct
 import zipfile
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 from xml.parsers import expat
@@ -25,15 +24,7 @@ _ROOM = 1 << 28  # bytes that any spreadsheet may unpack to
 _TIMES = 200  # as many times its own length may be added; tables of numbers take less than 100
 _CELL, _XLS_CELL = 32, 64  # bytes of a cell: python-calamine holds those of .xls twice
 _MOST_ROWS, _MOST_COLUMNS = 1 << 20, 1 << 14  # of any spreadsheet program
-_MARK = 200  # bytes of a mark that is kept
-_TEXTS = "xl/sharedstrings.xml"
-_DAMAGE = (
-    zipfile.BadZipFile, zlib.error, expat.ExpatError, EOFError, OSError, RuntimeError, ValueError,
-    LookupError, struct.error,
-)  # fmt: skip
-
-Marks = dict[tuple[int, int], str]
-"""Row and column, from 1, of cells that hold no value but a mark: an error, a formula alone."""
+_MOST_KEPT = 1 << 22  # bytes of a row that waits for its end
 
 
 class _Budget:
@@ -53,73 +44,87 @@ class _Budget:
 
     def take_box(self, rows: int, columns: int, cell: int) -> None:
         """Count a sheet, whose cells are a rectangle in memory."""
-        size = (
-            self.left + 1 if rows > _MOST_ROWS or columns > _MOST_COLUMNS else rows * columns * cell
-        )
+        is_possible = rows <= _MOST_ROWS and columns <= _MOST_COLUMNS
+        size = rows * columns * cell if is_possible else self.left + 1
         self.take(size, f"a sheet of {rows:,} rows and {columns:,} columns")
 
 
-def look_through(source: Source) -> tuple[Any, dict[str, Marks]]:
-    """Return the file of a spreadsheet as it may be read, and the marks in each of its sheets."""
+def look_through(source: Source) -> Any:
+    """Return the file of a spreadsheet as it may be read; one that is damaged raises anything."""
     file = source.seekable()
     budget = _Budget(source.path, file.seek(0, 2))
     file.seek(0)
-    try:
-        if file.read(2) == b"PK":
-            file, marks = _copy_parts(file, source.spool(), budget)
-        else:
-            file.seek(0)
-            marks = {}
-            _count_xls(file.read(), budget)
-    except _DAMAGE as error:
-        if isinstance(error, TableError):
-            raise
-        raise TableError(f"{source.path} is not a spreadsheet that can be read.") from error
+    if file.read(2) == b"PK":
+        packed, file = file, source.spool()
+        _copy_parts(packed, file, budget)
+    else:
+        file.seek(0)
+        _count_xls(file.read(), budget)
     file.seek(0)
-    return file, marks
+    return file
 
 
 # -- .xlsx and .ods ------------------------------------------------------------------------------------
 
 
-def _copy_parts(file: Any, copy: Any, budget: _Budget) -> tuple[Any, dict[str, Marks]]:
-    book = _Book()
+def _copy_parts(file: Any, copy: Any, budget: _Budget) -> None:
+    lengths: list[int] = []  # of shared texts
     with zipfile.ZipFile(file) as archive, zipfile.ZipFile(copy, "w") as out:
-        parts = {info.filename: info for info in archive.infolist()}
-        if any(name.lower().endswith("workbook.bin") for name in parts):
+        # Of names that some program takes for one only the last is copied.
+        parts = {part.filename.replace("\\", "/").lower(): part for part in archive.infolist()}
+        if any(name.endswith("workbook.bin") for name in parts):
             raise TableError(f"{budget.path} is an .xlsb workbook: save it as .xlsx.")
         # The lengths of shared texts are needed where they are used.
-        for name in sorted(parts, key=lambda name: name.lower() != _TEXTS):
+        for name in sorted(parts, key=lambda name: name != "xl/sharedstrings.xml"):
             with archive.open(parts[name]) as packed:
                 if name == "mimetype":  # of .ods
                     out.writestr(name, packed.read(99).replace(b"<", b""))
-                elif name.lower().endswith((".xml", ".rels")):
-                    part = _Part(name, book, budget)
-                    with out.open(name, "w", force_zip64=True) as to:
-                        while data := packed.read(1 << 18):
+                elif name.endswith((".xml", ".rels")):
+                    part = _Part(budget, lengths)
+                    with out.open(parts[name].filename, "w", force_zip64=True) as to:
+                        for data in _pieces(packed):
                             budget.take(len(data), f"its part {name}")
                             part.parser.Parse(data, False)
                             to.write(data)
                     part.parser.Parse(b"", True)
-                    part.end_sheet(name)
-    return copy, book.marks_by_sheet()
+                    part.end_sheet()
 
 
-@dataclass
-class _Book:
-    """What the parts of a workbook say about each other."""
+def _pieces(packed: Any) -> Iterator[bytes]:
+    """Yield a part, up to the end of a row each time, with marks where cells would come as empty texts."""
+    kept = b""
+    while data := packed.read(1 << 18):
+        rows, end, kept = (kept + data).rpartition(b"row>")
+        if len(kept) > _MOST_KEPT:
+            rows, end, kept = kept, b"", b""
+        data = rows + end
+        for hint, pattern, text in _MARKS:
+            if hint in data:  # patterns take much longer
+                data = pattern.sub(text, data)
+        yield data
+    yield kept
 
-    text_lengths: list[int] = field(default_factory=list)
-    sheets: dict[str, str] = field(default_factory=dict)  # of .xlsx: the relation of each name
-    targets: dict[str, str] = field(default_factory=dict)
-    marks: dict[str, Marks] = field(default_factory=dict)  # by part, or by sheet of .ods
 
-    def marks_by_sheet(self) -> dict[str, Marks]:
-        by_end = {name.rpartition("/")[2]: marks for name, marks in self.marks.items()}
-        ends = {
-            name: self.targets.get(rel, "").rpartition("/")[2] for name, rel in self.sheets.items()
-        }
-        return {name: by_end.get(end, {}) for name, end in ends.items()} or self.marks
+# Errors, and formulas that no program has computed: as texts they are told as marks of missing values. A
+# pattern never goes beyond the tags of a cell, so that its time is linear.
+_MARKS = [
+    (hint, re.compile(pattern), text)
+    for hint, pattern, text in (
+        (b't="e"', rb'(<(?:\w+:)?c\b[^<>]*\st=)"e"', rb'\1"str"'),
+        (
+            b"f",
+            rb"(<((?:\w+:)?)c\b(?![^<>]*\st=)[^<>]*>\s*<\2f\b(?:[^<>]*/>|[^<>]*>[^<]*</\2f>))"
+            rb"(?:\s*<\2v\s*/>|\s*<\2v>\s*</\2v>)?\s*(?=</\2c>)",
+            rb"\1<\2v>formula without a value</\2v>",
+        ),
+        (b"formula=", rb' office:string-value=""', b""),
+        (
+            b"formula=",
+            rb"(<table:table-cell(?![^<>]*\soffice:value-type=)(?=[^<>]*\stable:formula=)[^<>]*)/>",
+            rb'\1 office:value-type="string"><text:p>formula without a value</text:p></table:table-cell>',
+        ),
+    )
+]
 
 
 @lru_cache(maxsize=_MOST_COLUMNS)
@@ -132,160 +137,141 @@ def _column(letters: str) -> int:
     return column
 
 
-class _Part:
-    """The elements of one part: the last row and column with a value, texts, and marks."""
+_ODS = {"table", "table-row", "table-cell"}
 
-    def __init__(self, name: str, book: _Book, budget: _Budget) -> None:
+
+class _Part:
+    """The elements of one part: the last row and column with a value, and texts in several cells."""
+
+    def __init__(self, budget: _Budget, lengths: list[int]) -> None:
         # The reader of cells takes all parts for UTF-8, whatever they say, and knows no entities.
         self.parser = expat.ParserCreate("utf-8")
         self.parser.StartDoctypeDeclHandler = self._refuse
         self.parser.StartElementHandler = self._start
-        if name.lower() == _TEXTS:
-            self.parser.StartElementHandler = self._start_text
-            self.parser.CharacterDataHandler = self._measure
-        self._book, self._budget = book, budget
-        self._sheet: str | None = None  # of .ods
-        self._reset()
+        self.parser.EndElementHandler = self._end
+        self._budget, self._lengths = budget, lengths
+        self._on: dict[str, Callable[[dict[str, str]], None]] = {
+            "si": self._shared_text, "row": self._line, "c": self._cell, "v": self._value,
+            "is": self._value, "table-row": self._ods_line, "table-cell": self._ods_cell,
+            "p": self._value, "s": self._spaces,
+        }  # fmt: skip
+        self._number = ""  # of a shared text
+        self._begin()
 
-    def _reset(self) -> None:
+    def _begin(self) -> None:
         self._row = self._column = self._bottom = self._right = 0
-        self._marks: Marks = {}
-        self._ref = ""
-        self._kind: str | None = None
-        self._heard: list[str] | None = None  # what the cell holds, where that matters
-        self._is_formula = False
-        self._times = self._rows = 1  # that an element of .ods stands for
+        self._place = 0, 0
+        self._rows = self._times = 1  # that an element of .ods stands for
+        self._open: set[str] = set()
+        self._hear: Callable[[str], None] | None = None  # the text of a cell, where it matters
 
-    def end_sheet(self, name: str) -> None:
+    def end_sheet(self) -> None:
         """Count the cells up to here."""
         self._end_cell()
         self._budget.take_box(self._bottom, self._right, _CELL)
-        self._book.marks[name] = self._marks
-        self._reset()
+        self._begin()
 
     def _refuse(self, *_: Any) -> None:
         raise ValueError("document type")
 
-    def _start_text(self, tag: str, _: dict[str, str]) -> None:
-        if tag.rpartition(":")[2] == "si":
-            self._book.text_lengths.append(0)
-
-    def _measure(self, text: str) -> None:
-        if self._book.text_lengths:
-            self._book.text_lengths[-1] += len(text)
-
     def _start(self, tag: str, given: dict[str, str]) -> None:
         if ":" in tag:  # name spaces are called as the writer likes
-            tag = tag.rpartition(":")[2]
-        if tag == "c":
-            if self._heard is not None or self._is_formula:
-                self._end_cell()
-            ref = given.get("r", "")
-            if not ref:  # it stands next to the one before
-                self._column = self._place()[1] + 1
-            self._ref, self._kind = ref, given.get("t")
-        elif tag == "v" or tag == "is":
-            self._fill(*self._place())
-            if self._kind in ("s", "e") or self._is_formula:
-                self._listen()
-        elif tag == "row":
-            self._end_cell()
-            self._ref, self._row, self._column = "", int(given.get("r", self._row + 1)), 0
-        elif tag == "f":
-            self._is_formula = True
-        elif tag == "sheet":
-            self._book.sheets[given.get("name", "")] = given.get("r:id", "")
-        elif tag == "Relationship":
-            self._book.targets[given.get("Id", "")] = given.get("Target", "")
-        elif tag == "table" or self._sheet is not None:
-            self._start_ods(tag, given)
-
-    def _start_ods(self, tag: str, given: dict[str, str]) -> None:
-        if tag in ("table-cell", "covered-table-cell"):
-            self._end_cell()
-            repeated = max(1, int(given.get("table:number-columns-repeated", 1)))
-            self._column += repeated
-            self._times = repeated * self._rows
-            kind, text = given.get("office:value-type"), given.get("office:string-value")
-            is_formula = "table:formula" in given
-            self._kind = "e" if is_formula and text == "" else None
-            if kind is not None or is_formula:
-                self._fill(self._row, self._column)
-            self._is_formula = is_formula and (kind is None or text == "")
-            if self._is_formula or (self._times > 1 and kind in (None, "string")):
-                self._budget.take(len(text or "") * self._times, "a text in many cells")
-                self._listen()
-        elif tag == "table-row":
-            self._end_cell()
-            self._rows = max(1, int(given.get("table:number-rows-repeated", 1)))
-            self._row, self._column = self._row + self._rows, 0
-        elif tag == "p":
-            self._fill(self._row, self._column)
-        elif tag == "s":
-            self._budget.take(int(given.get("text:c", 1)) * self._times, "spaces")
-        elif tag == "table":
-            if self._sheet is not None:
-                raise ValueError("a table in a table")
-            self._sheet = given.get("table:name", "")
-            self.parser.EndElementHandler = self._end
+            tag = tag.rpartition(":")[2].removeprefix("covered-")
+        if tag in _ODS:  # readers differ on one in another
+            if tag in self._open:
+                raise ValueError(f"a {tag} in a {tag}")
+            self._open.add(tag)
+        if tag in self._on:
+            self._on[tag](given)
 
     def _end(self, tag: str) -> None:
-        if self._sheet is not None and tag.rpartition(":")[2] == "table":
-            self.end_sheet(self._sheet)
-            self._sheet = None
+        if self._open:
+            tag = tag.rpartition(":")[2].removeprefix("covered-")
+            self._open.discard(tag)
+            if tag == "table":
+                self.end_sheet()
 
-    def _place(self) -> tuple[int, int]:
-        """Row and column of the cell, B7 or the next one, from 1."""
-        if not self._ref:
-            return self._row, self._column
-        letters = self._ref.rstrip("0123456789")
-        return int(self._ref[len(letters) :]), _column(letters)
+    def _shared_text(self, _: dict[str, str]) -> None:
+        self._lengths.append(0)
+        self.parser.CharacterDataHandler = self._measure
 
-    def _fill(self, row: int, column: int) -> None:
+    def _measure(self, text: str) -> None:
+        self._lengths[-1] += len(text)
+
+    def _line(self, given: dict[str, str]) -> None:
+        self._end_cell()
+        self._row, self._column = int(given.get("r", self._row + self._rows)), 0
+
+    def _cell(self, given: dict[str, str]) -> None:
+        self._end_cell()
+        if ref := given.get("r"):
+            letters = ref.rstrip("0123456789")
+            self._column = _column(letters)
+            self._place = int(ref[len(letters) :]), self._column
+        else:  # it stands next to the one before
+            self._column += 1
+            self._place = self._row, self._column
+        self._hear = self._add_digits if given.get("t") == "s" else None
+
+    def _value(self, _: dict[str, str]) -> None:
+        row, column = self._place
         if row > self._bottom:
             self._bottom = row
         if column > self._right:
             self._right = column
+        self.parser.CharacterDataHandler = self._hear
 
-    def _listen(self) -> None:
-        self._heard = []
-        self.parser.CharacterDataHandler = self._heard.append
+    def _add_digits(self, text: str) -> None:
+        self._number += text
 
     def _end_cell(self) -> None:
-        if self._heard is None and not self._is_formula:
-            return
-        text = "".join(self._heard or ()).strip()
         self.parser.CharacterDataHandler = None
-        size = len(text) * (self._times - 1)
-        if self._kind == "s" and text:
-            size = self._book.text_lengths[int(text)]
-        elif self._kind == "e" or (self._is_formula and not text):
-            size += _MARK
-            self._marks[self._place()] = text or "formula without a value"
-        self._budget.take(size, "a text in many cells")
-        self._heard, self._is_formula = None, False
+        if number := self._number.strip():
+            self._budget.take(self._lengths[int(number)], "a text in many cells")
+        self._number = ""
+
+    def _ods_line(self, given: dict[str, str]) -> None:
+        self._rows = max(1, int(given.get("table:number-rows-repeated", 1)))
+        self._line({})
+
+    def _ods_cell(self, given: dict[str, str]) -> None:
+        self._end_cell()
+        repeated = max(1, int(given.get("table:number-columns-repeated", 1)))
+        self._column += repeated
+        self._place, self._times = (self._row, self._column), repeated * self._rows
+        self._hear = self._repeat
+        if "office:value-type" in given:
+            self._value(given)
+            self._repeat(given.get("office:string-value", ""))
+
+    def _repeat(self, text: str) -> None:
+        self._budget.take(len(text) * self._times, "a text in many cells")
+
+    def _spaces(self, given: dict[str, str]) -> None:
+        self._budget.take(int(given.get("text:c", 1)) * self._times, "spaces")
 
 
 # -- .xls ----------------------------------------------------------------------------------------------
 
 _FREE = 0xFFFFFFF0  # numbers of sectors from here on end a chain
-_CELLS = {0x02, 0x03, 0x04, 0x05, 0x06, 0xD6, 0xFD, 0x203, 0x204, 0x205, 0x206, 0x27E, 0x406}
-_END, _SHEET, _CELLS_OF_A_ROW = 0x0A, 0x85, 0xBD
+_END, _SHEET, _SEVERAL = 0x0A, 0x85, 0xBD  # kinds of records; cells of a row in one
+_CELLS = {
+    _SEVERAL, 0x02, 0x03, 0x04, 0x05, 0x06, 0xD6, 0xFD, 0x203, 0x204, 0x205, 0x206, 0x27E, 0x406,
+}  # fmt: skip
 
 
 def _count_xls(data: bytes, budget: _Budget) -> None:
     """Count the cells of the sheets that the first records of a workbook point to."""
     for stream in _streams(data):
-        for place in [
-            int.from_bytes(r[:4], "little") for k, r in _records(stream, 0) if k == _SHEET
-        ]:
+        sheets = [record for kind, record in _records(stream, 0) if kind == _SHEET]
+        for sheet in sheets:
             bottom = right = 0
-            for kind, record in _records(stream, place):
+            for kind, record in _records(stream, int.from_bytes(sheet[:4], "little")):
                 budget.take(len(record), "its sheets")
-                if kind in _CELLS or kind == _CELLS_OF_A_ROW:
+                if kind in _CELLS:
                     row, column = struct.unpack_from("<HH", record)
-                    column += (len(record) - 6) // 6 if kind == _CELLS_OF_A_ROW else 1
-                    bottom, right = max(bottom, row + 1), max(right, column)
+                    several = (len(record) - 6) // 6 if kind == _SEVERAL else 1
+                    bottom, right = max(bottom, row + 1), max(right, column + several)
             budget.take_box(bottom, right, _XLS_CELL)
 
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.tables.cells import is_missing
 from isthmus.tables.errors import TableError, need, some
 from isthmus.tables.formats import ROWS, Block, Laid
 from isthmus.tables.layout import SAMPLE, Layout, find_header
-from isthmus.tables.sheet_sizes import Marks, look_through
+from isthmus.tables.sheet_sizes import look_through
 from isthmus.tables.sources import Source
 
 
@@ -60,12 +59,11 @@ def _open(source: Source) -> tuple[Iterator[tuple[int, list[str]]], str]:
         import python_calamine as calamine
     except ImportError as error:
         raise need("python-calamine", "spreadsheets", "tables") from error
-    file, marks = look_through(source)
     try:
-        book = calamine.CalamineWorkbook.from_filelike(file)
+        book = calamine.CalamineWorkbook.from_filelike(look_through(source))
         sheets = [book.get_sheet_by_name(name) for name in book.sheet_names]
     except BaseException as error:  # one class a format, and panics for damaged ones
-        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
+        if isinstance(error, TableError | KeyboardInterrupt | SystemExit | MemoryError):
             raise
         raise TableError(f"{source.path} is not a spreadsheet that can be read.") from error
     filled = [sheet for sheet in sheets if sheet.total_height]
@@ -75,20 +73,12 @@ def _open(source: Source) -> tuple[Iterator[tuple[int, list[str]]], str]:
     if len(filled) > 1:
         others = [sheet.name for sheet in filled[1:]]
         told = f"{chosen.name}, the first; not read: {some(others, 3)}"
-    return _rows(chosen, marks.get(chosen.name, {})), told
+    return _rows(chosen), told
 
 
-def _rows(sheet: Any, marks: Marks) -> Iterator[tuple[int, list[str]]]:
-    by_row: dict[int, dict[int, str]] = {}
-    for (row, column), mark in marks.items():
-        by_row.setdefault(row, {})[column] = mark
+def _rows(sheet: Any) -> Iterator[tuple[int, list[str]]]:
     for k, cells in enumerate(sheet.iter_rows()):
-        texts = [cell_text(cell) for cell in cells]
-        for column, mark in by_row.get(k + 1, {}).items():
-            # Errors and formulas that were never computed come as empty texts.
-            if column <= len(texts) and not texts[column - 1] and is_missing(mark):
-                texts[column - 1] = mark
-        yield k + 1, texts
+        yield k + 1, [cell_text(cell) for cell in cells]
 
 
 def cell_text(cell: Any) -> str:

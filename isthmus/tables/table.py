@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -156,31 +157,26 @@ def stand_ins(table: Table) -> dict[float, dict[str, int]]:
     columns by different numbers, it is the row that is unusual, and nothing is said of its columns.
     """
     found: dict[float, dict[str, int]] = {}
-    columns_of_row: dict[int, list[float]] = {}
+    values_of_row: defaultdict[int, set[float]] = defaultdict(set)
     for k, column in enumerate(table.columns):
         values = table.values[:, k]
-        for value in _ends(values) if column.kind == "number" else ():
-            cells = np.flatnonzero(values == value)
-            others = values[(values != value) & ~np.isnan(values)]
-            if _is_far(value, others):
-                found.setdefault(value, {})[column.name] = len(cells)
-                for row in cells.tolist():
-                    columns_of_row.setdefault(row, []).append(value)
-    of_rows = {v for values in columns_of_row.values() if len(set(values)) > 1 for v in values}
+        known = values[~np.isnan(values)]
+        ends = {float(known.min()), float(known.max())} if len(known) else set()
+        for value in ends if column.kind == "number" else ():
+            if _is_far(value, known[known != value]):
+                rows = np.flatnonzero(values == value).tolist()
+                found.setdefault(value, {})[column.name] = len(rows)
+                for row in rows:
+                    values_of_row[row].add(value)
+    of_rows = set().union(*(values for values in values_of_row.values() if len(values) > 1))
     return {
         value: cells for value, cells in found.items()
         if sum(cells.values()) > 1 or value not in of_rows or _is_nines(value)
     }  # fmt: skip
 
 
-def _ends(values: NDArray) -> list[float]:
-    known = values[~np.isnan(values)]
-    ends = [float(known.min()), float(known.max())] if len(known) else []
-    return [end for end in ends if end.is_integer()]
-
-
 def _is_far(value: float, others: NDArray) -> bool:
-    if len(others) < 2:
+    if not value.is_integer() or len(others) < 2:
         return False
     low, high = float(others.min()), float(others.max())
     gap, spread = max(low - value, value - high), high - low

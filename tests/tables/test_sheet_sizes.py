@@ -157,6 +157,17 @@ def with_lying_length(data):
     return data.replace(true, lie)
 
 
+def with_texts_twice(data):
+    """Add shared texts, of a name that differs in the case of its letters."""
+    stream = io.BytesIO(data)
+    with zipfile.ZipFile(stream, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(
+            "xl/SharedStrings.xml", f"<sst {MAIN}><si><t>{'x' * 500_000}</t></si></sst>"
+        )
+    return stream.getvalue()
+
+
+TEXTS = f"""<sheetData>{'<row><c t="s"><v>0</v></c></row>' * 900}</sheetData>"""
 PLAIN = "<table:table-cell><text:p>a</text:p></table:table-cell>"
 FAR = {
     "corner.xlsx": xlsx(cells("A1", "XFD1048576")),
@@ -173,10 +184,8 @@ FAR = {
         f'<q:worksheet xmlns:q="{MAIN[7:-1]}"><q:sheetData><q:row><q:c r="A1"><q:v>1</q:v></q:c></q:row>'
         '<q:row><q:c r="CV300000"><q:v>1</q:v></q:c></q:row></q:sheetData></q:worksheet>'
     ),
-    "text in many cells.xlsx": xlsx(
-        f"<sheetData>{'<row><c t=s><v>0</v></c></row>' * 900}</sheetData>".replace("t=s", 't="s"'),
-        texts=["x" * 500_000],
-    ),
+    "text in many cells.xlsx": xlsx(TEXTS, texts=["x" * 500_000]),
+    "texts twice.xlsx": with_texts_twice(xlsx(TEXTS, texts=["x"])),
     "bomb of a sheet.xlsx": xlsx("<sheetData>" + " " * 350_000_000 + "</sheetData>"),
     "bomb of texts.xlsx": xlsx(cells("A1"), texts=["x" * 350_000_000]),
     "repeated.ods": ods(row(of(1, 1000), rows=30000)),
@@ -196,6 +205,11 @@ DAMAGED = {
         f'<!DOCTYPE worksheet [<!ENTITY e "A1">]><worksheet {MAIN}>{cells("A1")}</worksheet>'
     ),
     "not whole.xlsx": xlsx(f"<worksheet {MAIN}><sheetData>"),
+    "rows in cells.ods": ods(
+        f"<table:table-row>{of(1, 16000)}<table:table-cell><table:table-row/></table:table-cell>"
+        f"{of(1, 16000)}</table:table-row>"
+    ),
+    "table in a cell.ods": ods(row("<table:table-cell><table:table/></table:table-cell>")),
 }
 FINE = {
     "lying dimension.xlsx": xlsx(f'<dimension ref="A1:XFD1048576"/><sheetData>{TABLE}</sheetData>'),
