@@ -50,9 +50,9 @@ def part_of_folds(rows: Array, folds: Folds | None) -> tuple[NDArray, Folds]:
     return kept, renumber(folds, kept, n)
 
 
-def without_rows(folds: Folds, rows: NDArray) -> list[tuple[NDArray, NDArray]]:
+def without_rows(folds: Folds, rows: Any) -> Folds:
     """Folds without some of their rows."""
-    parts = [(np.setdiff1d(train, rows), np.setdiff1d(test, rows)) for train, test in folds]
+    parts = [tuple(part[~np.isin(part, rows)] for part in fold) for fold in folds]
     return [(train, test) for train, test in parts if len(test)]
 
 

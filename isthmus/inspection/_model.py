@@ -169,10 +169,14 @@ def coef_2d(model: LatentRegression) -> NDArray:
     return np.atleast_2d(model.coef_)
 
 
-def names_of_columns(y: Any) -> Any:
-    """Names of the outputs of a frame or a series; None for others."""
-    name = getattr(y, "name", None)
-    return [name] if isinstance(name, str) else getattr(y, "columns", None)
+def names_of_outputs(y: Any, names: Any) -> list[str] | None:
+    """Names of outputs: those given, the columns of a frame, or the name of a series."""
+    if names is None:
+        names = getattr(y, "columns", None)
+    if names is None:
+        own = getattr(y, "name", None)
+        names = None if own in (None, "") else [own]
+    return None if names is None else [str(name) for name in names]
 
 
 def count_components(model: Any) -> int | None:

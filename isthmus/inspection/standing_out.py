@@ -97,16 +97,15 @@ def _robust_units(X: Array) -> Array:
 def _start(U: Array) -> Array:
     """How far rows lie from the middle, along axes that few rows do not move and beside them."""
     n, p = U.shape
-    size = np.abs(U).max(axis=1, keepdims=True)
-    D = U / np.where(size > 0, size, 1.0)
-    D /= np.maximum(np.linalg.norm(D, axis=1, keepdims=True), np.finfo(float).tiny)
+    norms = np.linalg.norm(U, axis=1)
+    D = U / np.where(norms > 0, norms, 1.0)[:, None]
     values, vectors = leading_pairs(D.T @ D if p < n else D @ D.T, max(1, min(_MOST_AXES, n // 5)))
     told = values > ROUNDING * values[0]
     values, vectors = values[told], vectors[:, told]
     axes = vectors if p < n else D.T @ vectors / np.sqrt(values)
     T, R = U @ axes, U
     scores = np.cumsum(_over_median(np.abs(T - np.median(T, axis=0))) ** 2, axis=1)
-    sizes = [np.linalg.norm(U, axis=1)]
+    sizes = [norms]
     for t, axis, score in zip(T.T, axes.T, scores.T, strict=True):
         R = R - np.outer(t, axis)
         sizes += [score, np.linalg.norm(R, axis=1), _over_median(np.abs(R)).max(axis=1)]

@@ -22,11 +22,13 @@ def scores(data: ReportData) -> Section:
     section = _scores(data)
     unusual = [] if data.is_validation else data.search.rows_summary()["unusual_rows"]
     if unusual:
+        names = data.names_of([each["row"] for each in unusual])
         rows = [
-            [str(data.row_names[each["row"]]), each["part"], each["reason"]] for each in unusual
+            [name, each["name"], each["part"], each["reason"]] for name, each in zip(names, unusual)
         ]
         caption = "Training rows that stand out: in X by their distance, in y by their error when left out"
-        section.tables.append((caption, ["row", "in", "reason"], rows[:_MOST_UNUSUAL]))
+        header = ["row", "called in the fit", "in", "reason"]
+        section.tables.append((caption, header, rows[:_MOST_UNUSUAL]))
     return section
 
 
