@@ -34,6 +34,7 @@ class TrustLayer:
     residual_quantiles_: Array | None = None
     best_score_: float | None
     n_samples_: int
+    n_features_in_: Any
     target_names_: list[str]
     notices_: tuple[str, ...] = ()
     excluded_: Sequence[int | str] = ()
@@ -186,8 +187,11 @@ class TrustLayer:
     def _keep_domain(
         self, model: Any, fitted: FitRows, X: Array, Y: Array, left_out: Array | None, folds: Any,
         later: tuple[Array, Any] | None = None, larger: Any = 1.0,
-    ) -> None:  # fmt: skip
-        """Keep the domain, and the errors of rows left out, which are so much larger than those given."""
+    ) -> Array | None:  # fmt: skip
+        """Keep the domain and the errors of rows left out, which are so much ``larger`` than those given.
+
+        Return the errors, also of the rows that the domain is not made of.
+        """
         names = getattr(self, "feature_names_in_", None)
         self.domain_ = Domain.of(
             model, X, Y, folds=folds, names=names, curve=is_curve(X, names), left_out=left_out,
@@ -196,10 +200,12 @@ class TrustLayer:
         self.domain_.enlarge_errors(larger)
         self.residual_quantiles_ = None
         judged = left_out if later is None else later[0]
-        if judged is not None:
-            errors = np.abs(Y.reshape(judged.shape) - judged) * larger
-            told = fitted.without(self.domain_.rows_aside) & ~np.isnan(judged).any(axis=1)
-            self.residual_quantiles_ = sorted_errors(errors[told])
+        if judged is None:
+            return None
+        errors = np.abs(Y.reshape(judged.shape) - judged) * larger
+        told = fitted.without(self.domain_.rows_aside) & ~np.isnan(judged).any(axis=1)
+        self.residual_quantiles_ = sorted_errors(errors[told])
+        return errors
 
     def _note_order(self, order: Order | None, scores: tuple[float, float] | None = None) -> None:
         """Tell that the rows look ordered, with the scores of later rows and of shuffled ones."""
@@ -227,11 +233,19 @@ class TrustLayer:
             return ""
         return tell_unusual(self.domain_, self.scores_without_unusual_)
 
-    def rows_summary(self) -> dict[str, Any]:
-        """What a model file tells of rows of the fit, in the types of JSON."""
-        unusual = () if self.domain_ is None else self.domain_.unusual
-        told = {"notices": self.notices_, "unusual_rows": unusual, "excluded": self.excluded_}
-        return {key: list(values) for key, values in told.items()}
+    def fit_summary(self) -> dict[str, Any]:
+        """What a file of any such model tells of its fit, in the types of JSON."""
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "n_features": int(self.n_features_in_),
+            "n_targets": len(self.target_names_),
+            "feature_names": None if names is None else [str(name) for name in names],
+            "target_names": self.target_names_,
+            "score": self.best_score_,
+            "notices": list(self.notices_),
+            "unusual_rows": [] if self.domain_ is None else list(self.domain_.unusual),
+            "excluded": list(self.excluded_),
+        }
 
     def _judged(self, predictions: NDArray) -> NDArray | None:
         """Predictions as far as they have a range: numbers, of which errors are known."""

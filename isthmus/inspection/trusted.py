@@ -274,16 +274,16 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
 
     def _keep(
         self, fitted: FitRows, rows: Array, known: Any, left_out: Array | None, targets: Any,
-        folds: Any = None, later: tuple[Array, list] | None = None, larger: float = 1.0,
+        folds: Any = None, later: tuple[Array, Any] | None = None, larger: float = 1.0,
     ) -> None:  # fmt: skip
         """Keep the domain, the errors and the score of rows left out."""
         n_targets = 1 if left_out is None else left_out.shape[1]
         self.target_names_ = targets or [f"y{j}" for j in range(n_targets)]
-        self._keep_domain(self.estimator_, fitted, rows, known, left_out, folds, later, larger)
+        errors = self._keep_domain(
+            self.estimator_, fitted, rows, known, left_out, folds, later, larger
+        )
         self.n_samples_, self.best_score_ = len(rows), None
-        judged = left_out if later is None else later[0]
-        if judged is not None:
-            errors = larger * (known.reshape(judged.shape) - judged)
+        if errors is not None:
             self.n_samples_ = int((~np.isnan(errors).any(axis=1)).sum())
             self.best_score_ = r2_of_errors(errors, known)
 
@@ -299,8 +299,8 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         if hasattr(self.estimator_, "best_score_"):
             left = max(1 - r2_of_errors(known - guess, known), EPS)
             larger = float(np.sqrt(max(1.0, (1 - self.estimator_.best_score_) / left)))
-        fitted = FitRows(numbers)
-        self._keep(fitted, rows, known, guess, source.target_names, larger=larger)
+        fitted, targets = FitRows(numbers), names_of_outputs(None, source.target_names)
+        self._keep(fitted, rows, known, guess, targets, larger=larger)
         self._note_order(None)
         self._note_unusual(fitted, None)
         return self
@@ -349,19 +349,13 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
     def training_summary(self) -> dict[str, Any]:
         """What a model file tells about the training, in the types of JSON."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
         last = split_model(self)[1]
         return {
             "label": f"{type(last).__name__} with its domain and intervals",
             "model": " ".join(repr(self.estimator).split()),
             "n_components": count_components(last),
             "n_samples": int(getattr(last, "n_samples_", self.n_samples_)),
-            "n_features": int(self.n_features_in_),
-            "n_targets": len(self.target_names_),
-            "feature_names": None if names is None else [str(name) for name in names],
-            "target_names": self.target_names_,
-            "score": self.best_score_,
-            **self.rows_summary(),
+            **self.fit_summary(),
         }
 
     @property

@@ -20,7 +20,7 @@ _MOST_UNUSUAL = 100  # rows of a table
 def scores(data: ReportData) -> Section:
     """Scores of a linear or of a kernel model, or why there are none, and training rows that stand out."""
     section = _scores(data)
-    unusual = [] if data.is_validation else data.search.rows_summary()["unusual_rows"]
+    unusual = [] if data.is_validation else data.search.fit_summary()["unusual_rows"]
     if unusual:
         names = data.names_of([each["row"] for each in unusual])
         rows = [
