@@ -65,7 +65,8 @@ def fit_auto(
         if they stand out.
     **options :
         Of :class:`MethodSearchCV`: ``methods``, ``n_components``, ``loss``, ``kernel``, ``scale``,
-        ``treatments``, ``scoring``, ``n_jobs``, ``random_state``.
+        ``treatments``, ``scoring``, ``n_jobs``, ``random_state``; of its ``fit``: ``feature_names``,
+        ``target_names``, ``row_names``.
 
     Returns
     -------

@@ -52,7 +52,7 @@ class GivenRows:
 
     @classmethod
     def of(cls, X: Array, Y: Array, params: dict[str, Any], numbers: NDArray) -> GivenRows:
-        """Check weights, groups and outputs, and leave out other rows than these and those without say."""
+        """Check what was given; of the rows with these numbers leave out those that tell nothing."""
         weights, groups = check_row_params(params, len(X))
         kept = np.asarray(~np.isnan(Y).all(axis=1))
         if weights is not None:

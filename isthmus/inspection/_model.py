@@ -171,12 +171,10 @@ def coef_2d(model: LatentRegression) -> NDArray:
 
 def names_of_outputs(y: Any, names: Any) -> list[str] | None:
     """Names of outputs: those given, the columns of a frame, or the name of a series."""
-    if names is None:
-        names = getattr(y, "columns", None)
-    if names is None:
-        own = getattr(y, "name", None)
-        names = None if own in (None, "") else [own]
-    return None if names is None else [str(name) for name in names]
+    own = getattr(y, "name", None)
+    sources = names, getattr(y, "columns", None), None if own in (None, "") else [own]
+    found = next((each for each in sources if each is not None), None)
+    return None if found is None else [str(name) for name in found]
 
 
 def count_components(model: Any) -> int | None:

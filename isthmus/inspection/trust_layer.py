@@ -217,7 +217,10 @@ class TrustLayer:
     def _note_unusual(
         self, fitted: FitRows, score_without: Callable[[NDArray], Any] | None, ends: Any = ()
     ) -> None:
-        """Name training rows that stand out, with the score without them unless something ``ends`` that."""
+        """Name training rows that stand out, with the score without them.
+
+        The score is left out if there is none, or if one of ``ends``, such as an interrupt, is raised.
+        """
         assert self.domain_ is not None
         self.scores_without_unusual_ = None
         rows = [each["row"] for each in told_rows(self.domain_.unusual)]

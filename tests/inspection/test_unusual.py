@@ -6,6 +6,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
 from isthmus import PLS, Rows, fit_auto, load, save
+from isthmus.auto.answers import Answers
 from isthmus.datasets import make_spectra
 from isthmus.inspection import Domain, Trusted
 from isthmus.inspection.unusual import FitRows, find_in_y, resolve_rows
@@ -112,6 +113,16 @@ def test_rows_are_called_by_their_names():
         resolve_rows([True, False], range(2), 2, "keep")
     with pytest.raises(ValueError, match="row_names has 2 names for 70 rows"):
         Trusted(PLS(2)).fit(X, Y, row_names=["a", "b"])
+
+
+def test_an_interrupt_leaves_out_the_score_and_not_the_notice(monkeypatch):
+    def interrupt(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Answers, "judge_again", interrupt)
+    model = FITS["fit_auto"](*planted())
+    assert all(f"row {row} (" in model.notices_[-1] for row in SEEN)
+    assert model.scores_without_unusual_ is None and "Without them" not in model.notices_[-1]
 
 
 def test_rows_that_lie_together_are_a_group():
