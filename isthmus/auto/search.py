@@ -373,13 +373,8 @@ class MethodSearchCV(FittedSearch):
         self.n_samples_ = len(chosen.X)
 
     def _judge(
-        self,
-        chosen: Trial,
-        later: Trial | None,
-        order: Order | None,
-        factors: Array,
-        fitted: FitRows,
-    ) -> None:
+        self, chosen: Trial, later: Trial | None, order: Order | None, factors: Array, fitted: FitRows
+    ) -> None:  # fmt: skip
         """Keep score, errors and domain of the chosen method, and warn of ordered rows.
 
         Ordered rows are judged where later ones are predicted from earlier ones; the limits of the domain
