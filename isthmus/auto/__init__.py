@@ -15,7 +15,7 @@ methods              ``methods/``        the searches that the ladder compares
 ``Blend``            ``blends.py``       convex blends and their weights
 ``Answers``          ``answers.py``      the most accurate, the simplest and the smallest answer
 ``learning_factors`` ``learning.py``     how much smaller errors become with all rows
-``domain_of``        ``trust.py``        what a search knows of the rows that it can predict
+``unit_model``       ``trust.py``        of which model the domain is, and whether rows are ordered
 ``outer_splits``     ``splits.py``       folds, and what the tables look like
 ``Leaderboard``      ``progress.py``     what a person sees meanwhile
 ``check_time``       ``clock.py``        a limit of time, kept between the steps of a search

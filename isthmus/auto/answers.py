@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from isthmus._linalg import Array
@@ -18,8 +17,7 @@ from isthmus.auto.ladder import LADDER
 from isthmus.auto.learning import learning_factors
 from isthmus.auto.methods.maps import FoundModel, KernelModel
 from isthmus.auto.progress import Progress
-from isthmus.auto.splits import outer_splits
-from isthmus.auto.trials import Trial, fit_weighted, simplest_good, standard_error
+from isthmus.auto.trials import Splits, Trial, fit_weighted, simplest_good, standard_error
 from isthmus.compression import compress
 from isthmus.inspection import ComponentCurveDisplay
 from isthmus.problems.ridge import is_partition
@@ -52,11 +50,6 @@ class Answers:
     members: Sequence[Trial]
     blend: BlendTrial | None
     fitted: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def has_any(self) -> bool:
-        """Whether a trial is done."""
-        return any(trial.is_done for trial in self.trials)
 
     def choose(self, prefer: str) -> Trial:
         """Return the trial that a preference asks for."""
@@ -95,47 +88,30 @@ class Answers:
         seconds = [part.refit_seconds for part in parts if part.rung.name not in self.fitted]
         return time.perf_counter() + sum(seconds) <= limit
 
-    def judge_in_time(self, trial: Trial, tell: Progress, limit: float) -> Trial | None:
-        """Return a chosen trial with later rows predicted from earlier ones.
+    def judge_again(
+        self, trial: Any, splits: Splits, tell: Progress, limit: float, without: Any = ()
+    ) -> Any:
+        """Return a chosen trial in other folds, such as those of time, or without some rows.
 
         None if the clock would show ``limit`` before, or a fold is too small. The weights of a blend in a
-        fold are those that the rows before it had in the comparison.
+        fold are those that its training rows had in the comparison; rows left out have no say in them.
         """
-        splits = outer_splits("time", trial.X, trial.Y, None, 0)
-        return self._judge_again(trial, lambda part: part.with_splits(splits), False, tell, limit)
-
-    def score_without(
-        self, trial: Trial, numbers: NDArray, tell: Progress, limit: float, rows: NDArray
-    ) -> tuple[float, float] | None:
-        """Scores of a chosen trial in folds without some of the ``numbers``, and in those that it had.
-
-        None if the clock would show ``limit`` before.
-        """
-        places = np.searchsorted(numbers, rows)
-        rest = self._judge_again(trial, lambda part: part.without(places), True, tell, limit)
-        return None if rest is None else (rest.score, trial.score)
-
-    def _judge_again(
-        self, trial: Any, change: Any, by_itself: bool, tell: Progress, limit: float
-    ) -> Any:
-        """Run a chosen trial in other folds, a blend with weights by the same or by the first ones."""
+        again = trial.with_splits(splits, without)
         if self.blend is None or trial is not self.blend:
-            later = change(trial)
-            later.run(tell, limit)
-            return later if later.is_done else None
+            again.run(tell, limit)
+            return again if again.is_done else None
         parts = [self.members[k] for k in self._used(trial)[0]]
         seconds = sum(float(np.nansum(part.fit_seconds)) for part in parts)
         if time.perf_counter() + seconds > limit:
             return None
-        runs = [change(part) for part in parts]
+        runs = [part.with_splits(splits, without) for part in parts]
         for run in runs:
             run.run(tell, limit)
             if not run.is_done:
                 return None
-        blended = change(trial)
-        seen = [part.predictions for part in (runs if by_itself else parts)]
-        blended.blend_as(runs, [seen] * len(blended.splits))
-        return blended
+        seen = [part.predictions for part in (runs if len(without) else parts)]
+        again.blend_as(runs, [seen] * len(again.splits))
+        return again
 
     def learning_factors(self, trial: Trial) -> Array:
         """Return what errors of left-out rows are multiplied by for models of all rows, one per target."""

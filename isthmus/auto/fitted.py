@@ -31,6 +31,12 @@ _WHY_NOT = {  # what has a better score than the answer is not the answer
     "small": "no map of low rank",
 }
 
+_OF_METHODS = {  # what a summary tells of each method, and where that is among the results
+    "method": "method", "label": "label", "status": "status", "score": "mean_test_score",
+    "standard_error": "standard_error", "difference_to_best": "difference_to_best",
+    "difference_standard_error": "difference_standard_error", "seconds_a_fit": "mean_fit_time",
+}  # fmt: skip
+
 
 @saved(cv_results_="any", curves_="any", answers_="any", best_score_error_="any")
 class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -174,34 +180,18 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
     def training_summary(self) -> dict[str, Any]:
         """What a model file tells about the training, in the types of JSON."""
         check_is_fitted(self)
-        results = self.cv_results_
-        names = getattr(self, "feature_names_in_", None)
         return {
             "method": self.best_method_,
             "label": self.method_["label"],
             "params": {key: _json(value) for key, value in self.best_params_.items()},
             "n_components": self.rank_,
             "n_samples": self.n_samples_,
-            "n_features": int(self.n_features_in_),
-            "n_targets": len(self.target_names_),
-            "feature_names": None if names is None else [str(name) for name in names],
-            "target_names": self.target_names_,
             "scale": bool(self.scale_),
             "cv": [
-                {
-                    "method": results["method"][k],
-                    "label": results["label"][k],
-                    "status": results["status"][k],
-                    "score": _json(results["mean_test_score"][k]),
-                    "standard_error": _json(results["standard_error"][k]),
-                    "difference_to_best": _json(results["difference_to_best"][k]),
-                    "difference_standard_error": _json(results["difference_standard_error"][k]),
-                    "seconds_a_fit": _json(results["mean_fit_time"][k]),
-                }
-                for k in range(len(results["method"]))
+                {told: _json(self.cv_results_[key][k]) for told, key in _OF_METHODS.items()}
+                for k in range(len(self.cv_results_["method"]))
             ],
             "n_splits": self.n_splits_,
-            "score": self.best_score_,
             "score_name": self.score_name,
             "baseline_score": self.baseline_score_,
             "prefer": self.prefer,
@@ -209,7 +199,7 @@ class FittedSearch(TrustLayer, MultiOutputMixin, RegressorMixin, BaseEstimator):
                 name: {key: _json(value) for key, value in told.items()}
                 for name, told in getattr(self, "answers_", {}).items()
             },
-            **self.rows_summary(),
+            **self.fit_summary(),
             "block_importances": self.block_importances_,
             "seed": self.random_state,
             **getattr(self, "origin_", {}),

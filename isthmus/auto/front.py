@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isthmus.auto.given import are_classes, check_classes, names_of_outputs, require_numbers
+from isthmus.auto.given import are_classes, check_classes, require_numbers
 from isthmus.auto.progress import Progress, is_watched
 from isthmus.auto.search import MethodSearchCV
+from isthmus.inspection._model import names_of_outputs
 from isthmus.regression import IndicatorClassifier
 from isthmus.tables.categories import pick_labels
 from isthmus.tables.pairs import Pair, Reading, read_pair
@@ -64,7 +65,8 @@ def fit_auto(
         if they stand out.
     **options :
         Of :class:`MethodSearchCV`: ``methods``, ``n_components``, ``loss``, ``kernel``, ``scale``,
-        ``treatments``, ``scoring``, ``n_jobs``, ``random_state``.
+        ``treatments``, ``scoring``, ``n_jobs``, ``random_state``; of its ``fit``: ``feature_names``,
+        ``target_names``, ``row_names``.
 
     Returns
     -------
@@ -93,26 +95,21 @@ def fit_auto(
             y = np.array(pick_labels(pair.Y, pair.origin["classes"]["labels"]))
             options["target_names"] = [pair.origin["classes"]["column"]]
     require_numbers("X", X)
-    names = {key: options.pop(key, None) for key in ("feature_names", "target_names", "row_names")}
-    params: dict[str, Any] = {"groups": groups, "exclude": exclude, "keep": keep}
+    names = {key: options.pop(key, None) for key in ("feature_names", "target_names")}
+    params: dict[str, Any] = {
+        "progress": progress, "groups": groups,
+        "exclude": exclude, "keep": keep, "row_names": options.pop("row_names", None),
+    }  # fmt: skip
     search = MethodSearchCV(cv=cv, prefer=prefer, time_limit=time_limit, verbose=verbose, **options)
     if are_classes(y):
         if sample_weight is not None:
             raise ValueError("sample_weight was given with classes, which take none: leave it out.")
-        classifier = fit_classes(
-            search,
-            X,
-            y,
-            names["target_names"],
-            progress=progress,
-            row_names=names["row_names"],
-            **params,
-        )
+        classifier = fit_classes(search, X, y, names["target_names"], **params)
         if report is not None:
             classifier.estimator_.report(report)
         return classifier
     require_numbers("y", y)
-    search.fit(X, y, progress=progress, sample_weight=sample_weight, **names, **params)
+    search.fit(X, y, sample_weight=sample_weight, **names, **params)
     if report is not None:
         search.report(report)
     return search

@@ -18,6 +18,7 @@ from isthmus.auto.methods.logarithms import want_logarithms
 from isthmus.auto.methods.treated import bank_of
 from isthmus.auto.problem import FEWEST_ROWS, Problem, check_outputs, check_row_params
 from isthmus.auto.splits import has_wild_cells, is_curve
+from isthmus.inspection._domain_parts import renumber
 from isthmus.kernels.resolve import kernel_names
 from isthmus.losses.registry import get_loss
 
@@ -50,13 +51,13 @@ class GivenRows:
     filler: GapFiller | None = None
 
     @classmethod
-    def of(cls, X: Array, Y: Array, params: dict[str, Any], excluded: Any = ()) -> GivenRows:
-        """Check weights, groups and outputs, and leave out rows that tell nothing or are excluded."""
+    def of(cls, X: Array, Y: Array, params: dict[str, Any], numbers: NDArray) -> GivenRows:
+        """Check what was given; of the rows with these numbers leave out those that tell nothing."""
         weights, groups = check_row_params(params, len(X))
         kept = np.asarray(~np.isnan(Y).all(axis=1))
         if weights is not None:
             kept &= weights > 0
-        kept[excluded] = False
+        kept &= np.isin(np.arange(len(X)), numbers)
         check_outputs(Y[kept])
         weights = None if weights is None else weights[kept]
         groups = None if groups is None else groups[kept]
@@ -72,10 +73,7 @@ class GivenRows:
         """Folds that were handed in as numbers of rows, in numbers of the rows that are kept."""
         if self.kept.all() or isinstance(cv, int | np.integer | str) or hasattr(cv, "split"):
             return cv
-        place = np.cumsum(self.kept) - 1
-        numbers = np.arange(len(self.kept))
-        folds = [[numbers[rows] for rows in fold] for fold in cv]
-        return [tuple(place[rows[self.kept[rows]]] for rows in fold) for fold in folds]
+        return renumber(list(cv), np.flatnonzero(self.kept), len(self.kept))
 
     def spread(self, values: Array) -> Array:
         """Values of the rows as values of all that were handed in; NaN for those left out."""
@@ -116,16 +114,6 @@ def check_settings(search: Any, on_interrupt: str) -> None:
     if isinstance(search.kernel, str):
         check_option("kernel", search.kernel, ("auto", *kernel_names()))
     get_loss(search.loss)
-
-
-def names_of_outputs(y: Any, names: Any) -> list[str] | None:
-    """Names of outputs: those given, the columns of a frame, or the name of a series."""
-    if names is None:
-        names = getattr(y, "columns", None)
-    if names is None:
-        own = getattr(y, "name", None)
-        names = None if own in (None, "") else [own]
-    return None if names is None else [str(name) for name in names]
 
 
 def require_values(X: Array, Y: Array, names: Any, targets: Any) -> None:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from isthmus._linalg import Array
-from isthmus._validation import warn
 from isthmus.auto.answers import PREFERENCES, Answers, component_curve, describe_answer
 from isthmus.auto.blend_trial import BlendTrial
 from isthmus.auto.fitted import FittedSearch, _outputs
 from isthmus.auto.given import (
     GivenRows,
     check_settings,
-    names_of_outputs,
     problem_of,
     require_values,
 )
@@ -29,9 +26,10 @@ from isthmus.auto.problem import Problem
 from isthmus.auto.progress import Leaderboard, Progress
 from isthmus.auto.splits import inner_folds, outer_splits
 from isthmus.auto.trials import Trial, baseline_score, each_warning_once, results_table
-from isthmus.auto.trust import domain_of, order_of
-from isthmus.inspection.intervals import sorted_errors
+from isthmus.auto.trust import order_of, unit_model
+from isthmus.inspection._model import names_of_outputs
 from isthmus.inspection.order import Order
+from isthmus.inspection.unusual import FitRows
 from isthmus.model_selection.splits import is_auto
 from isthmus.problems.parallel import limit_threads
 
@@ -246,10 +244,12 @@ class MethodSearchCV(FittedSearch):
             self.feature_names_in_ = np.array(feature_names, dtype=object)
         self.target_names_ = names or [f"y{j}" for j in range(Y.shape[1])]
         self._training = rows.copy(), Y.copy()
-        excluded, put_back = self._resolve_rows(exclude, keep, row_names, len(rows))
-        given = GivenRows.of(rows, Y, params, excluded)
+        fitted = self._choose_rows(exclude, keep, row_names, len(rows))
+        given = GivenRows.of(rows, Y, params, fitted.numbers)
+        fitted.numbers = np.flatnonzero(given.kept)
         require_values(given.X, given.Y, getattr(self, "feature_names_in_", None), names)
         board = Leaderboard(self.verbose, progress, self.time_limit)
+        ends = () if on_interrupt == "raise" else (KeyboardInterrupt,)
         with limit_threads(len(rows)), each_warning_once():
             given.fill_gaps()
             self.missing_model_ = None if given.filler is None else given.filler.model
@@ -263,14 +263,16 @@ class MethodSearchCV(FittedSearch):
                 board.say(
                     "the rows look ordered: the answer once more, later rows from earlier ones"
                 )
-                with suppress(*(() if on_interrupt == "raise" else (KeyboardInterrupt,))):
-                    later = answers.judge_in_time(chosen, board, limit)
-            numbers = np.flatnonzero(given.kept)
-            own = {"numbers": numbers, "keep": put_back}
-            self._judge(chosen, later, order, answers.learning_factors(chosen), own)
-            with suppress(*(() if on_interrupt == "raise" else (KeyboardInterrupt,))):
-                score = partial(answers.score_without, chosen, numbers, board, limit)
-                self._note_unusual(row_names, score)
+                with suppress(*ends):
+                    in_time = outer_splits("time", given.X, given.Y, None, 0)
+                    later = answers.judge_again(chosen, in_time, board, limit)
+            self._judge(chosen, later, order, answers.learning_factors(chosen), fitted)
+
+            def score_without(places: NDArray) -> tuple[float, float] | None:
+                rest = answers.judge_again(chosen, chosen.splits, board, limit, places)
+                return None if rest is None else (rest.score, chosen.score)
+
+            self._note_unusual(fitted, score_without, ends)
             self.cv_predictions_ = given.spread((later or chosen).predictions)
         self.seconds_ = time.perf_counter() - begin
         return self
@@ -371,8 +373,7 @@ class MethodSearchCV(FittedSearch):
         self.n_samples_ = len(chosen.X)
 
     def _judge(
-        self, chosen: Trial, later: Trial | None, order: Order | None, factors: Array,
-        rows: dict[str, Any],
+        self, chosen: Trial, later: Trial | None, order: Order | None, factors: Array, fitted: FitRows
     ) -> None:  # fmt: skip
         """Keep score, errors and domain of the chosen method, and warn of ordered rows.
 
@@ -385,16 +386,9 @@ class MethodSearchCV(FittedSearch):
         self.best_score_error_ = judged.standard_error
         self.baseline_score_ = baseline_score(judged)
         self.n_splits_ = len(judged.splits)
-        names = getattr(self, "feature_names_in_", None)
-        self.domain_ = domain_of(self, judged, chosen, names, rows)
-        told = ~np.isnan(judged.predictions).any(axis=1)
-        told &= np.isin(rows["numbers"], self.domain_.rows_aside, invert=True)
-        self.residual_quantiles_ = sorted_errors(np.abs(judged.Y - judged.predictions)[told])
-        if later is None:
-            self.residual_quantiles_ = self.residual_quantiles_ * factors
-            self.domain_.enlarge_errors(factors)
-        scores = None if later is None else (later.score, chosen.score)
-        notice = "" if order is None else order.notice(self.target_names_, scores)
-        self.notices_ = (notice,) if notice else ()
-        if notice and order is not None and order.sorted_by is None:
-            warn(notice)
+        in_time = None if later is None else (later.predictions, later.splits)
+        self._keep_domain(
+            unit_model(self.best_estimator_, chosen.problem), fitted, chosen.X, chosen.given,
+            chosen.predictions, chosen.splits, in_time, factors if later is None else 1.0,
+        )  # fmt: skip
+        self._note_order(order, None if later is None else (later.score, chosen.score))

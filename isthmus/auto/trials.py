@@ -91,20 +91,15 @@ class Trial:
         self.status = "not begun"
         self.learning: list[Array] = []
 
-    def with_splits(self, splits: Splits) -> Self:
-        """Return the same method in other outer folds, not run yet."""
+    def with_splits(self, splits: Splits, without: Any = ()) -> Self:
+        """Return the same method in other outer folds, without some rows, not run yet."""
+        given = self.given.copy()
+        given[list(without)] = np.nan
         return type(self)(
-            self.rung, self.X, self.given, splits, self.problem, weights=self.weights, inner=self.inner,
-            scoring=self.scoring, is_blended=self.is_blended, filler=self.filler,
+            self.rung, self.X, given, without_rows(splits, without), self.problem,
+            weights=self.weights, inner=self.inner, scoring=self.scoring,
+            is_blended=self.is_blended, filler=self.filler,
         )  # fmt: skip
-
-    def without(self, rows: NDArray) -> Self:
-        """Return the same method in the same folds without some rows, not run yet."""
-        other = self.with_splits(without_rows(self.splits, rows))
-        other.given = self.given.copy()
-        other.given[rows] = np.nan
-        other.Y = other.given.reshape(self.Y.shape)
-        return other
 
     @property
     def is_done(self) -> bool:

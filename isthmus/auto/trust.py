@@ -1,4 +1,4 @@
-"""The domain of the chosen model, and whether the rows are ordered."""
+"""Of which model the domain is, and whether the rows are ordered."""
 
 from __future__ import annotations
 
@@ -7,30 +7,19 @@ from typing import Any
 import numpy as np
 
 from isthmus.auto.blends import Blend
-from isthmus.auto.splits import is_curve
+from isthmus.auto.problem import Problem
 from isthmus.auto.trials import Splits, Trial
-from isthmus.inspection import Domain
 from isthmus.inspection.order import Order
 
 
-def domain_of(
-    search: Any, trial: Trial, shuffled: Trial, names: Any, rows: dict[str, Any]
-) -> Domain:
-    """Return the domain of the chosen model, with limits from the rows left out in the outer folds.
+def unit_model(model: Any, problem: Problem) -> Any:
+    """The model whose inputs the domain is one of: of a blend of blocks its heaviest method.
 
-    Those of ordered rows are still of shuffled folds: a row that is like none before it is flagged.
-    Blocks have units of their own: the domain of a blend is that of its heaviest method, which brings them
-    to the same size. ``rows`` has their numbers and those of rows to keep.
+    Blocks have units of their own, and a method brings them to the same size.
     """
-    model = search.best_estimator_
-    if trial.problem.blocks is not None and isinstance(model, Blend):
-        model = model.estimators_[int(model.weights_.mean(axis=1).argmax())]
-    return Domain.of(
-        model, trial.X, trial.given, folds=shuffled.splits, names=names,
-        curve=is_curve(trial.X, names), left_out=shuffled.predictions,
-        later=None if shuffled is trial else (trial.predictions, trial.splits),
-        target_names=search.target_names_, **rows,
-    )  # fmt: skip
+    if problem.blocks is None or not isinstance(model, Blend):
+        return model
+    return model.estimators_[int(model.weights_.mean(axis=1).argmax())]
 
 
 def order_of(trial: Trial, grouped: bool) -> Order | None:

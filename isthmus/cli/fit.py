@@ -197,7 +197,6 @@ def fit(
         if "blocks" in data.origin:
             options["blocks"] = _block_columns(data.origin["blocks"])
         search = MethodSearchCV(time_limit=time_limit, random_state=seed, **options)
-        row_names = data.ids or [f"row {i + 1}" for i in range(len(data.X))]
         with console.progress() as progress:
             search.fit(
                 data.X,
@@ -207,7 +206,7 @@ def fit(
                 feature_names=data.feature_names,
                 target_names=data.target_names,
                 groups=data.groups,
-                row_names=row_names,
+                row_names=data.ids or [str(i + 1) for i in range(len(data.X))],
                 exclude=split_names(exclude),
                 keep=split_names(keep),
             )

@@ -96,7 +96,7 @@ def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None
     if rank is not None and search.n_components not in ("auto", rank):
         console.notice(f"--components {search.n_components}: the method and the data allow {rank}.")
     if search.tell_unusual():
-        console.notice(search.notices_[-1])
+        console.notice(search.tell_unusual())
     if search.best_score_ <= search.baseline_score_:
         console.notice("the model is no better than predicting the mean.")
     console.say(f"Model: {output}")

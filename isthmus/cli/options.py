@@ -34,7 +34,7 @@ IgnoreColumns = Annotated[
 ]
 ExcludeRows = Annotated[
     list[str] | None,
-    typer.Option("--exclude", help="Rows to leave out, by name or by number from 1: 17,60."),
+    typer.Option("--exclude", help="Rows to leave out, by name, or by number from 1: 17,60."),
 ]
 KeepRows = Annotated[
     list[str] | None,

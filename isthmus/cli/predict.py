@@ -102,9 +102,9 @@ def predict(
         if interval is not None and found.causes:
             console.say(found.rule())
         # What the fit warned of has happened if the new rows have moved.
-        ordered = search.notices_[: -1 if search.tell_unusual() else None]
-        for notice in ordered if found.has_moved else ():
-            console.notice(f"at the fit, {notice}")
+        for notice in search.notices_ if found.has_moved else ():
+            if notice != search.tell_unusual():
+                console.notice(f"at the fit, {notice}")
         told = {
             "outside": found.causes.total(), "causes": found.causes, "flagged": found.first,
             "shift_p_value": found.shift, "withheld": found.withheld,

@@ -37,22 +37,24 @@ def some_rows(rows: NDArray, most: int) -> NDArray:
     return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
 
 
-def part_of_folds(rows: Array, folds: Folds | None) -> tuple[NDArray, Folds]:
-    """All rows, or a part of very many, and the folds in their numbers.
+def deal_folds(rows: Array) -> Folds:
+    """Shuffled folds: what a row is decides its fold, not its place; copies are left out together."""
+    folds = PredefinedSplit(deal_by_content(rows, N_FOLDS)).split()
+    return [(train, test) for train, test in folds if len(train) > 2]
 
-    What a row is decides its fold, not its place; copies are left out together.
-    """
+
+def part_of_folds(rows: Array, folds: Folds | None) -> tuple[NDArray, Folds]:
+    """All rows, or a part of very many, and the folds in their numbers."""
     n = len(rows)
-    if folds is None:
-        folds = list(PredefinedSplit(deal_by_content(rows, N_FOLDS)).split())
+    folds = deal_folds(rows) if folds is None else folds
     order = np.argsort(sample_groups(rows), kind="stable")
     kept = order[some_rows(np.arange(n), MOST_DOMAIN_ROWS)]
     return kept, renumber(folds, kept, n)
 
 
-def without_rows(folds: Folds, rows: NDArray) -> list[tuple[NDArray, NDArray]]:
+def without_rows(folds: Folds, rows: Any) -> Folds:
     """Folds without some of their rows."""
-    parts = [(np.setdiff1d(train, rows), np.setdiff1d(test, rows)) for train, test in folds]
+    parts = [tuple(part[~np.isin(part, rows)] for part in fold) for fold in folds]
     return [(train, test) for train, test in parts if len(test)]
 
 

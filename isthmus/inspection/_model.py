@@ -169,10 +169,12 @@ def coef_2d(model: LatentRegression) -> NDArray:
     return np.atleast_2d(model.coef_)
 
 
-def names_of_columns(y: Any) -> Any:
-    """Names of the outputs of a frame or a series; None for others."""
-    name = getattr(y, "name", None)
-    return [name] if isinstance(name, str) else getattr(y, "columns", None)
+def names_of_outputs(y: Any, names: Any) -> list[str] | None:
+    """Names of outputs: those given, the columns of a frame, or the name of a series."""
+    own = getattr(y, "name", None)
+    sources = names, getattr(y, "columns", None), None if own in (None, "") else [own]
+    found = next((each for each in sources if each is not None), None)
+    return None if found is None else [str(name) for name in found]
 
 
 def count_components(model: Any) -> int | None:

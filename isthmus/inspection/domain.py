@@ -36,7 +36,7 @@ from isthmus.inspection.reasons import CAUSES, tell_reason, worst_statistic
 from isthmus.inspection.spacing import Spacing, find_spacing
 from isthmus.inspection.standing_out import find_aside
 from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
-from isthmus.inspection.unusual import find_in_x, find_in_y
+from isthmus.inspection.unusual import FitRows, find_in_x, find_in_y
 from isthmus.kernels.wrappers import is_precomputed
 from isthmus.problems.streams.sources import as_rows
 
@@ -135,8 +135,7 @@ class Domain:
         left_out: ArrayLike | None = None,
         later: tuple[ArrayLike, Folds] | None = None,
         target_names: Sequence[str] | None = None,
-        numbers: NDArray | None = None,
-        keep: ArrayLike = (),
+        fitted: FitRows | None = None,
     ) -> Domain:
         """Make the domain of a fitted model.
 
@@ -164,10 +163,9 @@ class Domain:
             the folds they come from.
         target_names : sequence of str, default=None
             Names of the outputs, for the reasons.
-        numbers : array of int, default=None
-            What the rows are called in ``unusual``; None counts them.
-        keep : array-like of int, default=()
-            Of these numbers those of rows that are part of the domain whether they stand out or not.
+        fitted : FitRows, default=None
+            Numbers and names of the rows, for ``unusual``, and rows that the domain must keep; None counts
+            them.
 
         Returns
         -------
@@ -176,6 +174,7 @@ class Domain:
         source = as_rows(X, y if is_dask(X) else None)
         if source is not None:  # a model of so many rows knows none of them by heart
             X, y, numbers = source.sample(MOST_DOMAIN_ROWS, 0)
+            fitted = FitRows(numbers)
             with warnings.catch_warnings():  # the columns are those of the fit
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 left_out = model.predict(X) if y.shape[1] else None
@@ -188,21 +187,19 @@ class Domain:
             last = self.before.pop()
         complete = np.where(np.isnan(rows), np.nan_to_num(np.nanmedian(rows, axis=0)), rows)
         kept, folds = part_of_folds(complete, folds)
-        numbers = np.arange(len(rows)) if numbers is None else numbers
-        judged = np.isin(numbers, keep, invert=True)
-        kernel = kernel_of(last)
+        fitted = FitRows(np.arange(len(rows))) if fitted is None else fitted
         seen = [complete[kept]]
-        if kernel is not None and is_precomputed(kernel):  # rows of a Gram matrix are no points
-            seen = []
-        elif self.before:
+        if self.before:
             seen.append(self.before_model(complete[kept]))
-        aside, times, self.share_far = find_aside(seen, judged[kept], folds)
-        aside, times = kept[aside], times[aside]
+        if is_precomputed(kernel_of(last)):  # rows of a Gram matrix are no points
+            seen = []
+        judged = fitted.without(fitted.keep)[kept]
+        stands_out, times, self.share_far = find_aside(seen, judged, folds)
+        aside, others = kept[stands_out], np.flatnonzero(~stands_out)
         self.means = np.nan_to_num(np.nanmean(np.delete(rows, aside, axis=0), axis=0))
         rows = np.where(np.isnan(rows), self.means, rows)
-        others = np.flatnonzero(~np.isin(kept, aside))
         kept, folds = kept[others], renumber(folds, others, len(kept))
-        found = self._build(last, rows[kept], folds)
+        found, unusual = self._build(last, rows[kept], folds), []
         self.n_rows = len(kept)
         self.mean_q = float(found["Q"].mean()) if "Q" in found else 0.0
         if left_out is not None:
@@ -213,8 +210,8 @@ class Domain:
             self.parts["outputs"] = Ranges(known)
             beyond = [Ranges(known[train]).values(guess[test]) for train, test in folds]
             errors = scaled_errors(known - guess, folds, found, self.mean_q)
-            found_in_y = find_in_y(numbers[kept], errors, known, guess, self.target_names)
-            self.unusual = [each for each in found_in_y if each["row"] not in set(np.ravel(keep))]
+            outputs = self.target_names or [f"y{j}" for j in range(known.shape[1])]
+            unusual += find_in_y(fitted.part(kept), errors, known, guess, outputs)
             if later is not None:
                 guess = np.asarray(later[0], float).reshape(len(rows), -1)[kept]
                 of_later = scaled_errors(known - guess, folds, found, self.mean_q)
@@ -228,16 +225,15 @@ class Domain:
         self.limits = joint_limits(found)
         self.usual = self._usual(found)
         if len(aside):
-            self.unusual = [*find_in_x(self, numbers[aside], times, rows[aside]), *self.unusual]
+            unusual += find_in_x(self, fitted.part(aside), times[stands_out], rows[aside])
+        self.unusual = sorted(unusual, key=lambda each: (each["part"], -each["times"]))
         return self
 
     def _build(self, model: Any, X: Array, folds: Folds) -> dict[str, Array]:
         """Set the distances of all rows; return those of rows left out."""
         Z = self.before_model(X)
         kernel = kernel_of(model)
-        # Rows of a Gram matrix are no points.
-        has_planes = kernel is None or not is_precomputed(kernel)
-        planes = fold_planes(Z, folds) if has_planes else []
+        planes = [] if is_precomputed(kernel) else fold_planes(Z, folds)
 
         def distances(rows: NDArray, plane: Subspace | None) -> dict[str, Any]:
             parts: dict[str, Any] = {"ranges": Ranges(X[rows])}

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import ROUNDING, Array
 from isthmus._linalg.eigen import leading_pairs
-from isthmus.inspection._domain_parts import (
-    Folds,
-    fold_planes,
-    joint_limits,
-    part_of_folds,
-    renumber,
-)
+from isthmus.inspection._domain_parts import Folds, deal_folds, fold_planes, joint_limits, renumber
 from isthmus.inspection.trust import FAR_DISTANCE
 
 _SHARE_KEPT = 0.85  # at least; a tenth of 48 rows is 5, more than 10 %
@@ -57,19 +51,18 @@ def stand_out(X: Array, given: Folds = ()) -> tuple[NDArray, Array, NDArray]:
     the ``given`` folds leave them out, such as those of a new batch, do not stand out. Columns of two
     values are left out: a rare category is no mistake.
     """
-    n = len(X)
+    n, none = len(X), np.zeros(len(X))
     least = int(np.ceil(_SHARE_KEPT * n))
     units = _robust_units(X)
     columns = (units > 0) & ((X > X.min(axis=0)) & (X < X.max(axis=0))).any(axis=0)
     if least == n or not columns.any():
-        return np.zeros(n, dtype=bool), np.zeros(n), np.zeros(n, dtype=bool)
+        return none > 0, none, none > 0
     X = X[:, columns]
     with np.errstate(all="ignore"):  # rows may be as far out as numbers go
         U = np.clip((X - np.median(X, axis=0)) / units[columns], -_FARTHEST, _FARTHEST)
         start = _start(U)
         kept = start <= np.sort(start)[int(np.ceil(_SHARE_AT_START * n)) - 1]
-        order, folds = part_of_folds(X, None)
-        folds = [(order[train], order[test]) for train, test in folds]
+        folds = deal_folds(X)
         first = distance = _left_out_distances(X, kept, folds)
         for _ in range(_MOST_TURNS):
             found = distance <= max(FAR_DISTANCE, np.sort(distance)[least - 1])
@@ -97,16 +90,15 @@ def _robust_units(X: Array) -> Array:
 def _start(U: Array) -> Array:
     """How far rows lie from the middle, along axes that few rows do not move and beside them."""
     n, p = U.shape
-    size = np.abs(U).max(axis=1, keepdims=True)
-    D = U / np.where(size > 0, size, 1.0)
-    D /= np.maximum(np.linalg.norm(D, axis=1, keepdims=True), np.finfo(float).tiny)
+    norms = np.linalg.norm(U, axis=1)
+    D = U / np.where(norms > 0, norms, 1.0)[:, None]
     values, vectors = leading_pairs(D.T @ D if p < n else D @ D.T, max(1, min(_MOST_AXES, n // 5)))
     told = values > ROUNDING * values[0]
     values, vectors = values[told], vectors[:, told]
     axes = vectors if p < n else D.T @ vectors / np.sqrt(values)
     T, R = U @ axes, U
     scores = np.cumsum(_over_median(np.abs(T - np.median(T, axis=0))) ** 2, axis=1)
-    sizes = [np.linalg.norm(U, axis=1)]
+    sizes = [norms]
     for t, axis, score in zip(T.T, axes.T, scores.T, strict=True):
         R = R - np.outer(t, axis)
         sizes += [score, np.linalg.norm(R, axis=1), _over_median(np.abs(R)).max(axis=1)]

@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import allow_far_rows, finite_answer
+from isthmus._validation import allow_far_rows, finite_answer, warn
+from isthmus.inspection.distances import is_curve
 from isthmus.inspection.domain import Domain
-from isthmus.inspection.intervals import half_widths, widen
+from isthmus.inspection.intervals import half_widths, sorted_errors, widen
+from isthmus.inspection.order import Order
 from isthmus.inspection.trust import Trust
-from isthmus.inspection.unusual import resolve_rows, row_label, tell_unusual, told_rows
+from isthmus.inspection.unusual import FitRows, resolve_rows, tell_unusual, told_rows
 
 
 class TrustLayer:
@@ -32,6 +34,7 @@ class TrustLayer:
     residual_quantiles_: Array | None = None
     best_score_: float | None
     n_samples_: int
+    n_features_in_: Any
     target_names_: list[str]
     notices_: tuple[str, ...] = ()
     excluded_: Sequence[int | str] = ()
@@ -171,39 +174,81 @@ class TrustLayer:
         guess = self.predict_rows(rows) if predictions is None else predictions
         return self.domain_.check(rows, self._judged(guess))
 
-    def _resolve_rows(self, exclude: Any, keep: Any, names: Any, n: int) -> tuple[NDArray, NDArray]:
-        """Numbers of rows to leave out, which are remembered by name, and of rows to keep."""
+    def _choose_rows(self, exclude: Any, keep: Any, names: Any, n: int) -> FitRows:
+        """Rows of a table to fit, of which those that are left out are remembered by name."""
+        names = range(n) if names is None else [str(name) for name in names]
+        if len(names) != n:
+            raise ValueError(f"row_names has {len(names)} names for {n} rows.")
         excluded = resolve_rows(exclude, names, n, "exclude")
-        self.excluded_ = tuple(int(row) if names is None else str(names[row]) for row in excluded)
-        return excluded, resolve_rows(keep, names, n, "keep")
+        self.excluded_ = tuple(names[row] for row in excluded)
+        numbers = np.delete(np.arange(n), excluded)
+        return FitRows(numbers, names, resolve_rows(keep, names, n, "keep"))
+
+    def _keep_domain(
+        self, model: Any, fitted: FitRows, X: Array, Y: Array, left_out: Array | None, folds: Any,
+        later: tuple[Array, Any] | None = None, larger: Any = 1.0,
+    ) -> Array | None:  # fmt: skip
+        """Keep the domain and the errors of rows left out, which are so much ``larger`` than those given.
+
+        Return the errors, also of the rows that the domain is not made of.
+        """
+        names = getattr(self, "feature_names_in_", None)
+        self.domain_ = Domain.of(
+            model, X, Y, folds=folds, names=names, curve=is_curve(X, names), left_out=left_out,
+            later=later, target_names=self.target_names_, fitted=fitted,
+        )  # fmt: skip
+        self.domain_.enlarge_errors(larger)
+        self.residual_quantiles_ = None
+        judged = left_out if later is None else later[0]
+        if judged is None:
+            return None
+        errors = np.abs(Y.reshape(judged.shape) - judged) * larger
+        told = fitted.without(self.domain_.rows_aside) & ~np.isnan(judged).any(axis=1)
+        self.residual_quantiles_ = sorted_errors(errors[told])
+        return errors
+
+    def _note_order(self, order: Order | None, scores: tuple[float, float] | None = None) -> None:
+        """Tell that the rows look ordered, with the scores of later rows and of shuffled ones."""
+        notice = "" if order is None else order.notice(self.target_names_, scores)
+        self.notices_ = (notice,) if notice else ()
+        if notice and order is not None and order.sorted_by is None:
+            warn(notice)
 
     def _note_unusual(
-        self, names: Any, scores_without: Callable[[NDArray], tuple[float, float] | None]
+        self, fitted: FitRows, score_without: Callable[[NDArray], Any] | None, ends: Any = ()
     ) -> None:
-        """Name training rows that stand out, with the score that is reached without them."""
-        rows = [] if self.domain_ is None else told_rows(self.domain_.unusual)
+        """Name training rows that stand out, with the score without them.
+
+        The score is left out if there is none, or if one of ``ends``, such as an interrupt, is raised.
+        """
+        assert self.domain_ is not None
         self.scores_without_unusual_ = None
-        if rows and self.best_score_ is not None:
+        rows = [each["row"] for each in told_rows(self.domain_.unusual)]
+        if rows and score_without is not None:
             # Too few rows for an estimator may be left.
-            with suppress(ValueError, np.linalg.LinAlgError):
-                self.scores_without_unusual_ = scores_without(np.array(rows))
-        told = self.tell_unusual(names)
-        if told:
-            self.notices_ = (*self.notices_, told)
-        for each in self.domain_.unusual if self.domain_ is not None else ():
-            each["name"] = row_label(each["row"], names)
+            with suppress(ValueError, np.linalg.LinAlgError, *ends):
+                self.scores_without_unusual_ = score_without(np.searchsorted(fitted.numbers, rows))
+        self.notices_ += tuple(filter(None, [self.tell_unusual()]))
 
-    def rows_summary(self) -> dict[str, Any]:
-        """What a model file tells of rows of the fit, in the types of JSON."""
-        unusual = [] if self.domain_ is None else [dict(each) for each in self.domain_.unusual]
-        told = {"notices": list(self.notices_), "unusual_rows": unusual}
-        return {**told, "excluded": list(self.excluded_)}
-
-    def tell_unusual(self, names: Any = None) -> str:
-        """Return the notice that names training rows that stand out, by these names or by their numbers."""
+    def tell_unusual(self) -> str:
+        """Return the notice that names training rows that stand out; empty if none do."""
         if self.domain_ is None:
             return ""
-        return tell_unusual(self.domain_, names, self.scores_without_unusual_)
+        return tell_unusual(self.domain_, self.scores_without_unusual_)
+
+    def fit_summary(self) -> dict[str, Any]:
+        """What a file of any such model tells of its fit, in the types of JSON."""
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "n_features": int(self.n_features_in_),
+            "n_targets": len(self.target_names_),
+            "feature_names": None if names is None else [str(name) for name in names],
+            "target_names": self.target_names_,
+            "score": self.best_score_,
+            "notices": list(self.notices_),
+            "unusual_rows": [] if self.domain_ is None else list(self.domain_.unusual),
+            "excluded": list(self.excluded_),
+        }
 
     def _judged(self, predictions: NDArray) -> NDArray | None:
         """Predictions as far as they have a range: numbers, of which errors are known."""

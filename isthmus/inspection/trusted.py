@@ -23,13 +23,9 @@ from isthmus._validation import (
     inner_router,
     routed_to_inner,
     validate_data,
-    warn,
 )
-from isthmus.inspection._domain_parts import MOST_DOMAIN_ROWS, without_rows
-from isthmus.inspection._model import count_components, names_of_columns, r2_of_errors, split_model
-from isthmus.inspection.distances import is_curve
-from isthmus.inspection.domain import Domain
-from isthmus.inspection.intervals import sorted_errors
+from isthmus.inspection._domain_parts import MOST_DOMAIN_ROWS, Folds, renumber, without_rows
+from isthmus.inspection._model import count_components, names_of_outputs, r2_of_errors, split_model
 from isthmus.inspection.order import Order
 from isthmus.inspection.transferred import (
     FEWEST_STANDARDS,
@@ -38,6 +34,7 @@ from isthmus.inspection.transferred import (
     standards_left_out,
 )
 from isthmus.inspection.trust_layer import TrustLayer
+from isthmus.inspection.unusual import FitRows
 from isthmus.model_selection.routing import routing_is_enabled, takes_groups
 from isthmus.model_selection.splits import is_auto, outer_splits
 from isthmus.problems.streams.sources import Rows, as_rows
@@ -145,9 +142,10 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         check_consistent_length(rows, known, groups)
         weights = check_weights(sample_weight, rows)
         extra = {"sample_weight": weights, "groups": None if groups is None else np.asarray(groups)}
-        excluded, put_back = self._resolve_rows(exclude, keep, row_names, len(rows))
-        has_weight = np.arange(len(rows)) if weights is None else np.flatnonzero(weights > 0)
-        kept = np.setdiff1d(has_weight, excluded)
+        fitted = self._choose_rows(exclude, keep, row_names, len(rows))
+        if weights is not None:
+            fitted = fitted.part(weights[fitted.numbers] > 0)
+        kept = fitted.numbers
         folds = self._folds(rows, known, extra["groups"], kept)
         rows, known = rows[kept], known[kept]
         extra = {name: None if v is None else v[kept] for name, v in extra.items()}
@@ -161,22 +159,16 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
                 in_time = outer_splits("time", rows, known, None, 0)
                 later = self._left_out(rows, known, extra, in_time), in_time
                 scores = r2_of_errors(Y - later[0], Y), r2_of_errors(Y - left_out, Y)
-        names = getattr(self, "feature_names_in_", None), names_of_columns(y)
-        own = {"numbers": kept, "keep": put_back}
-        self._keep(rows, known, left_out, *names, folds, 1.0, later, own)
-        if order is not None and order.is_seen:
-            self.notices_ = (order.notice(self.target_names_, scores),)
-            if order.sorted_by is None:
-                warn(self.notices_[0])
+        self._keep(fitted, rows, known, left_out, names_of_outputs(y, None), folds, later)
+        self._note_order(order, scores)
 
-        def scores_without(unusual: NDArray) -> tuple[float, float]:
-            out = np.searchsorted(kept, unusual)
-            judged = without_rows(folds if later is None else later[1], out)
-            errors = known.reshape(len(known), -1) - self._left_out(rows, known, extra, judged)
-            Y = np.delete(known.reshape(errors.shape), out, axis=0)
-            return r2_of_errors(errors[~np.isnan(errors).any(axis=1)], Y), self.best_score_ or 0.0
+        def score_without(places: NDArray) -> tuple[float, float | None]:
+            judged = without_rows(folds if later is None else later[1], places)
+            Y = known.reshape(len(known), -1).copy()
+            Y[places] = np.nan
+            return r2_of_errors(Y - self._left_out(rows, known, extra, judged), Y), self.best_score_
 
-        self._note_unusual(row_names, scores_without)
+        self._note_unusual(fitted, score_without if is_numeric else None)
         return self
 
     @classmethod
@@ -241,24 +233,19 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         moved.best_score_ = None
         moved.residual_quantiles_ = errors = model.residual_quantiles_
         if errors is not None:
-            factor = error_factor(
-                errors, *(model.predict_rows(part) for part in (primary, left_out))
-            )
+            factor = error_factor(errors, *map(model.predict_rows, (primary, left_out)))
             moved.residual_quantiles_ = errors * factor
             moved.domain_.enlarge_errors(factor)
         return moved
 
-    def _folds(self, rows: Array, known: Any, groups: Any, kept: NDArray) -> list:
+    def _folds(self, rows: Array, known: Any, groups: Any, kept: NDArray) -> Folds:
         """Folds in the numbers of the rows that are kept."""
         if isinstance(self.cv, int | np.integer | str):
             return outer_splits(
                 self.cv, rows[kept], known[kept], None if groups is None else groups[kept], 0
             )
-        place = np.full(len(rows), -1)  # a splitter, or a list of rows, knows all of them
-        place[kept] = np.arange(len(kept))
-        splits = outer_splits(self.cv, rows, known, groups, 0)
-        parts = [tuple(place[part][place[part] >= 0] for part in split) for split in splits]
-        return [(train, test) for train, test in parts if len(test)]
+        # A splitter, or a list of rows, knows all of them.
+        return renumber(outer_splits(self.cv, rows, known, groups, 0), kept, len(rows))
 
     def _fit_part(self, rows: Array, known: Any, extra: dict[str, Any], part: NDArray) -> Any:
         model = clone(self.estimator)
@@ -271,7 +258,7 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
             given = routed_to_inner(self, "fit", **given)
         return model.fit(rows[part], known[part], **given)
 
-    def _left_out(self, rows: Array, known: Array, extra: dict[str, Any], folds: list) -> Array:
+    def _left_out(self, rows: Array, known: Array, extra: dict[str, Any], folds: Folds) -> Array:
         """Predictions of rows by models that have not seen them; NaN where no fold leaves a row out."""
 
         def predict(train: NDArray, test: NDArray) -> Array:
@@ -286,29 +273,19 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         return guess
 
     def _keep(
-        self, rows: Array, known: Any, left_out: Array | None, names: Any, targets: Any,
-        folds: Any = None, larger: float = 1.0, later: tuple[Array, list] | None = None,
-        own: dict[str, Any] | None = None,
+        self, fitted: FitRows, rows: Array, known: Any, left_out: Array | None, targets: Any,
+        folds: Any = None, later: tuple[Array, Any] | None = None, larger: float = 1.0,
     ) -> None:  # fmt: skip
-        """Keep the domain, and the errors of rows left out, which are so much larger than those given."""
-        self.residual_quantiles_, self.best_score_, self.notices_ = None, None, ()
-        self.n_samples_ = len(rows)
-        numbered = [f"y{j}" for j in range(1 if left_out is None else left_out.shape[1])]
-        self.target_names_ = numbered if targets is None else [str(t) for t in targets]
-        own = {"numbers": np.arange(len(rows))} | (own or {})
-        self.domain_ = Domain.of(
-            self.estimator_, rows, known, folds=folds, names=names, curve=is_curve(rows, names),
-            left_out=left_out, later=later, target_names=self.target_names_, **own,
-        )  # fmt: skip
-        self.domain_.enlarge_errors(larger)
-        judged = left_out if later is None else later[0]
-        if judged is not None:
-            told = ~np.isnan(judged).any(axis=1)
-            errors = larger * np.abs(known.reshape(judged.shape) - judged)
-            self.n_samples_ = int(told.sum())
-            self.best_score_ = r2_of_errors(errors[told], known)
-            told &= np.isin(own["numbers"], self.domain_.rows_aside, invert=True)
-            self.residual_quantiles_ = sorted_errors(errors[told])
+        """Keep the domain, the errors and the score of rows left out."""
+        n_targets = 1 if left_out is None else left_out.shape[1]
+        self.target_names_ = targets or [f"y{j}" for j in range(n_targets)]
+        errors = self._keep_domain(
+            self.estimator_, fitted, rows, known, left_out, folds, later, larger
+        )
+        self.n_samples_, self.best_score_ = len(rows), None
+        if errors is not None:
+            self.n_samples_ = int((~np.isnan(errors).any(axis=1)).sum())
+            self.best_score_ = r2_of_errors(errors, known)
 
     def _fit_source(self, source: Rows) -> Trusted:
         self.excluded_ = ()
@@ -322,9 +299,10 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
         if hasattr(self.estimator_, "best_score_"):
             left = max(1 - r2_of_errors(known - guess, known), EPS)
             larger = float(np.sqrt(max(1.0, (1 - self.estimator_.best_score_) / left)))
-        names = source.feature_names, source.target_names
-        self._keep(rows, known, guess, *names, larger=larger, own={"numbers": numbers})
-        self._note_unusual(None, lambda rows: None)
+        fitted, targets = FitRows(numbers), names_of_outputs(None, source.target_names)
+        self._keep(fitted, rows, known, guess, targets, larger=larger)
+        self._note_order(None)
+        self._note_unusual(fitted, None)
         return self
 
     def _rows(self, X: Any, *, reset: bool = False) -> Array:
@@ -371,19 +349,13 @@ class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):
     def training_summary(self) -> dict[str, Any]:
         """What a model file tells about the training, in the types of JSON."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
         last = split_model(self)[1]
         return {
             "label": f"{type(last).__name__} with its domain and intervals",
             "model": " ".join(repr(self.estimator).split()),
             "n_components": count_components(last),
             "n_samples": int(getattr(last, "n_samples_", self.n_samples_)),
-            "n_features": int(self.n_features_in_),
-            "n_targets": len(self.target_names_),
-            "feature_names": None if names is None else [str(name) for name in names],
-            "target_names": self.target_names_,
-            "score": self.best_score_,
-            **self.rows_summary(),
+            **self.fit_summary(),
         }
 
     @property

@@ -109,9 +109,8 @@ class RBF(EuclideanKernel):
             return A, _beside_norms(points, gamma, dtype, left=False)
         centre = points.mean(axis=0, dtype=np.float64)
         B = _with_norms(points, centre, gamma, dtype, left=False)
-        if (
-            np.median(B[:, -1]) < _FAR_EXPONENT
-        ):  # a few far rows have moved the mean away from all others
+        if np.median(B[:, -1]) < _FAR_EXPONENT:
+            # A few far rows have moved the mean away from all others.
             centre = np.median(points, axis=0)
             B = _with_norms(points, centre, gamma, dtype, left=False)
         return _with_norms(X, centre, gamma, dtype, left=True), B

@@ -220,5 +220,5 @@ class ReportData:
         # Evenly over the order of the rows, so that drift stays visible.
         return np.linspace(0, self.n - 1, _MOST_POINTS).astype(int)
 
-    def names_of(self, rows: NDArray) -> list[str]:
+    def names_of(self, rows: NDArray | list[int]) -> list[str]:
         return [str(self.row_names[i]) for i in rows]

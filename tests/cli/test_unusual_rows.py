@@ -44,7 +44,7 @@ def test_rows_that_stand_out_are_named_and_can_be_left_out(spoiled, run):
     peer = isthmus.fit_auto(X, Y, methods=["pls"], cv=4, exclude=[SPIKED, WRONG], verbose=0)
     assert_allclose(model.predict_rows(X), peer.predict_rows(X), rtol=1e-9)
     code, out, err = run("inspect", "m.isthmus")
-    assert f"left out   row {SPIKED + 1}, row {WRONG + 1}" in out
+    assert f"left out   {SPIKED + 1}, {WRONG + 1}" in out
 
 
 def test_rows_are_left_out_and_kept_by_their_names(spoiled, run):
@@ -53,7 +53,7 @@ def test_rows_are_left_out_and_kept_by_their_names(spoiled, run):
     assert code == 0, err
     told = json.loads(out)
     assert told["excluded"] == [f"lab{WRONG}a"]
-    assert told["unusual_rows"][0]["name"] == f"row lab{SPIKED}a"
+    assert told["unusual_rows"][0]["name"] == f"lab{SPIKED}a"
     code, out, err = run(*fit, "--json", "--keep", f"lab{SPIKED}a", "--exclude", f"lab{WRONG}a")
     assert json.loads(out)["unusual_rows"] == []
     code, out, err = run(*fit, "--exclude", "lab99a")

@@ -6,9 +6,10 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
 from isthmus import PLS, Rows, fit_auto, load, save
+from isthmus.auto.answers import Answers
 from isthmus.datasets import make_spectra
 from isthmus.inspection import Domain, Trusted
-from isthmus.inspection.unusual import find_in_y, resolve_rows
+from isthmus.inspection.unusual import FitRows, find_in_y, resolve_rows
 
 SATURATED, SPIKED, WRONG = 7, 20, 33
 SEEN = {SATURATED, SPIKED, WRONG}
@@ -88,7 +89,7 @@ def test_outputs_are_judged_by_errors_in_the_scale_of_their_rows():
     errors[3, 1], errors[4, 0], errors[5, 2] = 10, 6, 99
     guess = known.copy()
     guess[8] += 1000
-    found = find_in_y(np.arange(100, 140), errors, known, guess, ["a", "b", "c"])
+    found = find_in_y(FitRows(np.arange(100, 140)), errors, known, guess, ["a", "b", "c"])
     assert [each["row"] for each in found] == [103, 104]
     assert found[0]["reason"].startswith(f"b == {known[3, 1]:.4g}, predicted ")
 
@@ -106,7 +107,22 @@ def test_rows_are_called_by_their_names():
             Trusted(PLS(7)).fit(X, Y, row_names=names, exclude=wrong)
     with pytest.raises(ValueError, match="give arrays"):
         Trusted(PLS(2)).fit(Rows.from_arrays(X, Y), exclude=[1])
-    assert resolve_rows(["row 2", "1"], ["row 1", "row 2"], 2, "keep").tolist() == [0, 1]
+    assert resolve_rows(["2", 0], ["1", "2"], 2, "keep").tolist() == [0, 1]
+    assert resolve_rows("2", ["1", "2", "2"], 3, "keep").tolist() == [1, 2]
+    with pytest.raises(ValueError, match="no row True"):
+        resolve_rows([True, False], range(2), 2, "keep")
+    with pytest.raises(ValueError, match="row_names has 2 names for 70 rows"):
+        Trusted(PLS(2)).fit(X, Y, row_names=["a", "b"])
+
+
+def test_an_interrupt_leaves_out_the_score_and_not_the_notice(monkeypatch):
+    def interrupt(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Answers, "judge_again", interrupt)
+    model = FITS["fit_auto"](*planted())
+    assert all(f"row {row} (" in model.notices_[-1] for row in SEEN)
+    assert model.scores_without_unusual_ is None and "Without them" not in model.notices_[-1]
 
 
 def test_rows_that_lie_together_are_a_group():

@@ -42,10 +42,7 @@ def summary(data: ReportData) -> Section:
             f"On these data the model explains {100 * r2:.1f} % of the variance of the outputs, "
             f"{data.kind}. 100 % is perfect, 0 % is no better than predicting the mean."
         )
-    notices = list(search.notices_)
-    if not data.is_validation and search.tell_unusual():
-        notices[-1] = search.tell_unusual(data.row_names)
-    text += [f"{notice[0].upper()}{notice[1:]}" for notice in notices]
+    text += [f"{notice[0].upper()}{notice[1:]}" for notice in search.notices_]
     if search.best_score_ - error <= search.baseline_score_:
         text.append(
             "The chosen model is not clearly better than predicting the mean: these inputs may "

@@ -20,13 +20,15 @@ _MOST_UNUSUAL = 100  # rows of a table
 def scores(data: ReportData) -> Section:
     """Scores of a linear or of a kernel model, or why there are none, and training rows that stand out."""
     section = _scores(data)
-    unusual = [] if data.is_validation else data.search.rows_summary()["unusual_rows"]
+    unusual = [] if data.is_validation else data.search.fit_summary()["unusual_rows"]
     if unusual:
+        names = data.names_of([each["row"] for each in unusual])
         rows = [
-            [str(data.row_names[each["row"]]), each["part"], each["reason"]] for each in unusual
+            [name, each["name"], each["part"], each["reason"]] for name, each in zip(names, unusual)
         ]
         caption = "Training rows that stand out: in X by their distance, in y by their error when left out"
-        section.tables.append((caption, ["row", "in", "reason"], rows[:_MOST_UNUSUAL]))
+        header = ["row", "called in the fit", "in", "reason"]
+        section.tables.append((caption, header, rows[:_MOST_UNUSUAL]))
     return section
 
 
