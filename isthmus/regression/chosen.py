@@ -11,12 +11,12 @@ from scipy import sparse
 
 from isthmus._linalg import ROUNDING, Array, power_of_two, spreads, weight_unit
 from isthmus._validation import N_FOLDS, check_memory
-from isthmus.kernels.distinct import copy_groups, deal_by_content, merge_groups
+from isthmus.kernels.distinct import copy_groups, deal_by_content
 from isthmus.losses.scale import column_medians, robust_scales
 from isthmus.problems import RowForm, Split
 from isthmus.problems.frame import scales_x
 from isthmus.problems.missing import unit_of_seen
-from isthmus.problems.ridge import RidgeSpectrum
+from isthmus.problems.ridge import Distinct, RidgeSpectrum
 from isthmus.problems.splits import dense_rows, without_empty
 from isthmus.regression.crossval import (
     default_alphas,
@@ -70,7 +70,7 @@ def choose_numbers(
             filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
             alphas = default_alphas(filled, weights, model.scale)
         else:
-            most = LeaveOneOut(X, Y, weights, model.scale).alpha(Y)
+            most = LeaveOneOut(X, Y, weights, model.scale).best(Y)[0]
             binds = len(ranks) > 1 or 0 < ranks[0] < min(p, q)
             alphas = [share * most for share in (_SHARES if binds and most > 0 else (1.0,))]
     if len(ranks) == len(alphas) == 1:
@@ -96,11 +96,7 @@ def open_ranks(model: Any, n_train: int, p: int, q: int) -> list[int]:
 
 
 class LeaveOneOut:
-    """Rows left out singly by a ridge of full rank, in closed form.
-
-    Outputs count in units of their deviations. Copies are one row with their mean: left out alone, each
-    would be predicted by the others, and no ridge would be the best.
-    """
+    """Rows left out singly by a ridge of full rank, without copies, in closed form."""
 
     def __init__(self, X: Any, Y: NDArray, weights: Array | None, scale: bool | str) -> None:
         if sparse.issparse(X):
@@ -109,37 +105,31 @@ class LeaveOneOut:
                 32.0 * X.shape[0] * X.shape[1], what, "Give alpha as a number, or pass Rows."
             )
         X, self.weights = dense_rows(X), weights
-        first, self.group_of, sums = merge_groups(copy_groups(X, N_FOLDS, Y), weights)
-        self.shares = (np.ones(len(Y)) if weights is None else weights) / sums[self.group_of]
-        if len(first) < len(Y):
-            X, weights = X[first], sums
-        form = RowForm.from_rows(X, self._merged(Y), weights, scale)
-        self.spectrum = RidgeSpectrum.of_rows(form.frame.x(X), weights)
-        unit = form.frame.ridge_unit(scale)
-        self.unit = form.frame.weight / len(X) * unit * unit
+        self.rows = Distinct(copy_groups(X, N_FOLDS, Y), weights)
+        own = self.rows.weights
+        form = RowForm.from_rows(X[self.rows.places], self.rows.means(Y), own, scale)
+        self.spectrum = RidgeSpectrum.of_rows(form.frame.x(X[self.rows.places]), own)
+        self.unit = float(own.mean()) * form.frame.ridge_unit(scale) ** 2
 
-    def _merged(self, Y: NDArray) -> Array:
-        return np.stack([np.bincount(self.group_of, self.shares * y) for y in Y.T], axis=1)
+    def best(self, Y: NDArray) -> tuple[float, Array]:
+        """Return the ridge weight of the least squared error, and every row as predicted without it.
 
-    def _best(self, Y: Array) -> float:
-        values = self.spectrum.values
-        return self.spectrum.best_alpha(Y, _RELATIVE_ALPHAS * values[-1]) if len(values) else 0.0
-
-    def alpha(self, Y: NDArray) -> float:
-        """Return the ridge weight of the least squared error."""
-        return self._best(self._merged(Y / spreads(Y, self.weights))) * self.unit
+        It is one weight for all outputs, which count in units of their deviations.
+        """
+        unit = spreads(Y, self.weights)
+        means = self.rows.means(Y / unit)
+        top = self.spectrum.values.max(initial=0.0)
+        alpha, off = self.spectrum.best_singly(means, _RELATIVE_ALPHAS * top)
+        return alpha * self.unit, self.rows.for_all(means - off) * unit
 
     def pulled_in(self, Y: Array, easy: Array) -> Array:
         """Return a copy of Y whose outliers are as near to what is predicted of them as other rows.
 
         ``easy`` is a copy without the grossest; outputs most of whose values are alike stay as there.
         """
-        unit = spreads(easy, self.weights)
         moves = column_medians(np.abs(Y - column_medians(Y, self.weights)), self.weights) > 0
-        for _ in range(_PULLS if len(self.spectrum.values) else 0):
-            rows = self._merged(easy / unit)
-            alpha = np.full(len(unit), self._best(rows))
-            left_out = self.spectrum.left_out_singly(rows, alpha)[self.group_of] * unit
+        for _ in range(_PULLS):
+            left_out = self.best(easy)[1]
             reach = _REACH * robust_scales(Y - left_out, self.weights)
             pulled = left_out + np.clip(Y - left_out, -reach, reach)
             easy = np.where(moves, pulled, easy)
