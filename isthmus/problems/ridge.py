@@ -151,6 +151,14 @@ class RidgeSpectrum:
                 predicted[:, test] -= off / self.root[test, None]
             yield from predicted
 
+    def left_out_each(self, Y: Array, folds: Folds, alpha: Array) -> Array:
+        """Return predictions of every row without its fold, for a ridge weight per target."""
+        found = np.empty(Y.shape)
+        alphas = np.unique(alpha)
+        for own, predicted in zip(alphas, self.left_out(Y, folds, alphas), strict=True):
+            found[:, alpha == own] = predicted[:, alpha == own]
+        return found
+
     def left_out_singly(self, Y: Array, alpha: Array) -> Array:
         """Return predictions of every row without that row, for a ridge weight per target."""
         return Y - self._singly(Y)(alpha) / self.root[:, None]

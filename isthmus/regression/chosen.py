@@ -67,8 +67,7 @@ def choose_numbers(
     ranks = open_ranks(model, n_train, p, q)
     if alphas == ["auto"]:
         if model.missing == "em" and (np.isnan(X).any() or np.isnan(Y).any()):
-            filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-            alphas = default_alphas(filled, weights, model.scale)
+            alphas = default_alphas(X, weights, model.scale)
         else:
             most = LeaveOneOut(X, Y, weights, model.scale).best(Y)[0]
             binds = len(ranks) > 1 or 0 < ranks[0] < min(p, q)
