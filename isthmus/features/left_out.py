@@ -39,9 +39,8 @@ def left_out_ridge(
     else:
         K = rows[:, kept.places] if is_precomputed(kernel) else gram(kernel, rows, n_jobs=n_jobs)
         spectrum = RidgeSpectrum.of_gram(np.asarray(K, dtype=np.float64), kept.weights)
-    mean_square = (
-        float(spectrum.values.sum()) / len(targets) or 1.0
-    )  # constant samples are refused later
+    # Without variation there is none: constant samples are refused by the fit.
+    mean_square = float(spectrum.values.sum()) / len(targets) or 1.0
     alpha, off = spectrum.best_singly(targets, _MEAN_SHARES * mean_square)
     error = float(np.average((off**2).sum(axis=1), weights=kept.weights))
     return alpha * float(kept.weights.mean()), error, mean_square

@@ -8,7 +8,6 @@ what was predicted for these rows. A target whose error does not fall keeps its 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
