@@ -44,14 +44,14 @@ class Distinct:
         if most is not None and len(first) > most:
             self._kept = np.random.default_rng(0).permutation(len(first))[:most]
         own = np.ones(len(groups)) if weights is None else weights
-        sums = np.bincount(self._group_of, own)
+        sums: Array = np.bincount(self._group_of, own).astype(np.float64)
         self._shares = own / sums[self._group_of]
         self.places, self.weights = first[self._kept], sums[self._kept]
 
     def means(self, Y: Array) -> Array:
         """Return the mean of each group that is kept, (n_distinct, q)."""
-        sums = [np.bincount(self._group_of, self._shares * y) for y in Y.T]
-        return np.stack(sums, axis=1)[self._kept]
+        found = [np.bincount(self._group_of, self._shares * y) for y in Y.T]
+        return np.asarray(np.stack(found, axis=1)[self._kept], dtype=np.float64)
 
     def for_all(self, Z: Array) -> Array:
         """Return rows of all groups, (n_distinct, q), for every row of theirs."""

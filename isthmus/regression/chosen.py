@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.model_selection import PredefinedSplit
 
 from isthmus._linalg import ROUNDING, Array, power_of_two, spreads, weight_unit
 from isthmus._validation import N_FOLDS, check_memory
@@ -54,8 +55,7 @@ def choose_numbers(
     """
     (n, p), q = X.shape, Y.shape[1]
     fold = deal_by_content(X, N_FOLDS, Y=Y)
-    parts = [fold == k for k in range(fold.max() + 1)]
-    splits = [Split(np.flatnonzero(~part), np.flatnonzero(part), n) for part in parts]
+    splits = [Split(train, test, n) for train, test in PredefinedSplit(fold).split()]
     X, Y, weights, splits = without_empty(X, Y, weights, splits)
     n_train = min(split.n_train for split in splits)
     x_unit = unit_of_seen(X) if model.missing == "em" else power_of_two(X)

@@ -59,12 +59,9 @@ def _farthest_column(model: Any, X: Array) -> str:
     """The column that is farthest from its mean in one of the rows, and by how many deviations."""
     scale, loadings = model.x_scale_, model.x_loadings_
     with np.errstate(all="ignore"):  # rows may be as far out as numbers go
-        if (
-            scale == scale[0]
-        ).all():  # columns in their units: what is explained, and a share of the rest
-            explained = (
-                np.einsum("jk,kl,jl->j", loadings, model.score_gram_, loadings) / model.weight_
-            )
+        if np.ptp(scale) == 0:  # columns in their units: what is explained, and a share of the rest
+            squares = np.einsum("jk,kl,jl->j", loadings, model.score_gram_, loadings)
+            explained = squares / model.weight_
             share = float(model.x_explained_variance_ratio_.sum())
             scale = scale * np.sqrt(explained + explained.mean() * max(1 / share - 1, 0.0))
         off = np.abs(X - model.x_mean_) / np.where(loadings.any(axis=1), scale, np.inf)
