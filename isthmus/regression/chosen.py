@@ -69,7 +69,7 @@ def choose_numbers(
         if model.missing == "em" and (np.isnan(X).any() or np.isnan(Y).any()):
             alphas = default_alphas(X, weights, model.scale)
         else:
-            most = LeaveOneOut(X, Y, weights, model.scale).best(Y)[0]
+            most = LeaveOneOut(X, Y, weights, model.scale).best(Y / spreads(Y, weights))[0]
             binds = len(ranks) > 1 or 0 < ranks[0] < min(p, q)
             alphas = [share * most for share in (_SHARES if binds and most > 0 else (1.0,))]
     if len(ranks) == len(alphas) == 1:
@@ -105,30 +105,30 @@ class LeaveOneOut:
             )
         X, self.weights = dense_rows(X), weights
         self.rows = Distinct(copy_groups(X, N_FOLDS, Y), weights)
-        own = self.rows.weights
-        form = RowForm.from_rows(X[self.rows.places], self.rows.means(Y), own, scale)
-        self.spectrum = RidgeSpectrum.of_rows(form.frame.x(X[self.rows.places]), own)
+        X, own = X[self.rows.places], self.rows.weights
+        form = RowForm.from_rows(X, self.rows.means(Y), own, scale)
+        self.spectrum = RidgeSpectrum.of_rows(form.frame.x(X), own)
         self.unit = float(own.mean()) * form.frame.ridge_unit(scale) ** 2
 
     def best(self, Y: NDArray) -> tuple[float, Array]:
         """Return the ridge weight of the least squared error, and every row as predicted without it.
 
-        It is one weight for all outputs, which count in units of their deviations.
+        It is one weight for all outputs, which should be in units of their deviations.
         """
-        unit = spreads(Y, self.weights)
-        means = self.rows.means(Y / unit)
+        means = self.rows.means(Y)
         top = self.spectrum.values.max(initial=0.0)
         alpha, off = self.spectrum.best_singly(means, _RELATIVE_ALPHAS * top)
-        return alpha * self.unit, self.rows.for_all(means - off) * unit
+        return alpha * self.unit, self.rows.for_all(means - off)
 
     def pulled_in(self, Y: Array, easy: Array) -> Array:
         """Return a copy of Y whose outliers are as near to what is predicted of them as other rows.
 
         ``easy`` is a copy without the grossest; outputs most of whose values are alike stay as there.
         """
+        unit = spreads(easy, self.weights)
         moves = column_medians(np.abs(Y - column_medians(Y, self.weights)), self.weights) > 0
         for _ in range(_PULLS):
-            left_out = self.best(easy)[1]
+            left_out = self.best(easy / unit)[1] * unit
             reach = _REACH * robust_scales(Y - left_out, self.weights)
             pulled = left_out + np.clip(Y - left_out, -reach, reach)
             easy = np.where(moves, pulled, easy)
