@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
-from isthmus.auto.methods.chains import _WEIGHTS, Chain, _features, _left_out
+from isthmus.auto.methods.chains import _WEIGHTS, Chain, _features
 from isthmus.auto.methods.kernel_search import KernelSearch
 from isthmus.problems.ridge import RidgeSpectrum
 
@@ -72,7 +72,7 @@ def test_what_trains_the_second_step_has_not_seen_the_fold(folds):
         spoilt = Y.copy()
         spoilt[test] = 1e3
         one, other = (
-            _features(spectrum, ALPHA, T, folds, _left_out(spectrum, T, folds, ALPHA))[k][train]
+            _features(spectrum, ALPHA, T, folds, spectrum.left_out_each(T, folds, ALPHA))[k][train]
             for T in (Y, spoilt)
         )
         assert_allclose(one, other, rtol=1e-9)

@@ -9,9 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import COIR, MORP, DependencyRegressor, KernelCCA, KernelMap, KernelSIR, Rows, compress
+from isthmus._linalg import spreads
 from isthmus.dependency import chosen_ridge
 from isthmus.features import Landmarks, left_out
-from isthmus.features.left_out import deviations, left_out_ridge
+from isthmus.features.left_out import left_out_ridge
 from isthmus.kernels import RBF, Linear, Standardised, gram
 
 SHAPES = {"n < p": (14, 25), "n = p": (16, 16), "n > p": (40, 3)}
@@ -148,7 +149,7 @@ def test_every_phi_has_a_weight_of_its_own(inputs):
 
 def test_outputs_with_a_kernel_have_the_weight_of_the_outputs_themselves():
     X, Y = make(80, 3, noise=0.1)
-    plain = chosen_ridge.choose_stages(None, X, Y / deviations(Y, None), None)
+    plain = chosen_ridge.choose_stages(None, X, Y / spreads(Y), None)
     model = DependencyRegressor(outputs=KernelMap(preimage="nearest")).fit(X, Y)
     assert repr(model.expansion_.kernel) == repr(plain[0].kernel)
 

@@ -11,12 +11,11 @@ from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, spreads
 from isthmus.dependency.linear_part import embed_inputs
 from isthmus.features import KernelMap
-from isthmus.features.left_out import deviations, left_out_ridge
+from isthmus.features.left_out import distinct, left_out_ridge
 from isthmus.kernels import RBF, Linear, Standardised, median_gamma
-from isthmus.kernels.distinct import merged_samples
 from isthmus.kernels.gram import take
 
 _WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)  # times one over the median squared distance
@@ -33,15 +32,16 @@ def choose_kernel(X: Any, targets: Array, weights: Array | None, most: int) -> t
     if issparse(X):  # distances and centred products do not depend on means
         mean, scale = None, StandardScaler(with_mean=False).fit(X, sample_weight=weights).scale_
     else:
-        mean, scale = np.average(X, axis=0, weights=weights), deviations(X, weights)
-    some, Y, sums = merged_samples(X, targets, weights, _WIDTH_ROWS)
-    rows = take(X, some)
+        mean = np.average(X, axis=0, weights=weights)
+        scale = spreads(X.astype(np.float64, copy=False), weights)
+    some = distinct(X, targets, weights, _WIDTH_ROWS)
+    rows, Y, sums = take(X, some.places), some.means(targets), some.weights
     half = median_gamma(Standardised(Linear(), mean, scale).standardise(rows), sample_weight=sums)
     inner = [Linear(), *(RBF(2.0 * width * half) for width in _WIDTHS)]
     kernels = [Standardised(kernel, mean, scale) for kernel in inner]
     tried = [left_out_ridge(kernel, rows, Y, sums, _WIDTH_ROWS) for kernel in kernels]
     place = min(range(len(tried)), key=lambda k: tried[k][1])
-    if len(some) == _WIDTH_ROWS < most:
+    if len(Y) == _WIDTH_ROWS < most:
         tried[place] = left_out_ridge(kernels[place], X, targets, weights, most)
         while place + 1 < len(kernels):
             tried[place + 1] = left_out_ridge(kernels[place + 1], X, targets, weights, most)
@@ -64,7 +64,8 @@ def choose_stages(inputs: Any, X: Any, targets: Array, weights: Array | None) ->
         kernel = inputs._resolve(X, weights)
         return inputs, Ridge(left_out_ridge(kernel, X, targets, weights, most, inputs.n_jobs)[0])
     # Copies are merged before they differ by the rounding of their coordinates.
-    some, Y, sums = merged_samples(X, targets, weights, most)
-    rows = take(X, some)[:, some] if get_tags(inputs).input_tags.pairwise else take(X, some)
-    Phi = embed_inputs(clone(inputs), Ridge(), rows, sums)[1]
-    return inputs, Ridge(left_out_ridge(Linear(), np.asarray(Phi), Y, sums, most)[0])
+    some = distinct(X, targets, weights, most)
+    rows = take(X, some.places)
+    rows = rows[:, some.places] if get_tags(inputs).input_tags.pairwise else rows
+    Phi = np.asarray(embed_inputs(clone(inputs), Ridge(), rows, some.weights)[1])
+    return inputs, Ridge(left_out_ridge(Linear(), Phi, some.means(targets), some.weights, most)[0])

@@ -23,9 +23,8 @@ from isthmus.preimages.object_losses import ObjectLosses
 _WEIGHTS = (0.0, *(2.0 ** np.arange(-5, 4)), np.inf)
 _FOLDS = 3  # each of them fits the generator once more
 _MOST_REGRESSED = 4000  # of the kernel regression: 128 MB a matrix, half a minute a fit
-_MOST_ANSWERS = (
-    500  # rows of a fold that are asked for: shares are then known to about one per cent
-)
+# Rows of a fold that are asked for: shares are then known to about one per cent
+_MOST_ANSWERS = 500
 _MOST_SYMBOLS = 10_000  # and their symbols: a protein takes as long as thirty words
 
 

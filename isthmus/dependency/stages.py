@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, spreads
 from isthmus._validation import warn
 from isthmus.dependency.candidates import (
     ALPHAS,
@@ -22,7 +22,6 @@ from isthmus.dependency.held_out import HeldOut, rows_of_regression
 from isthmus.dependency.linear_part import ridge_weights
 from isthmus.dependency.open_choice import beats, choose_open, of_strings
 from isthmus.features import KernelMap
-from isthmus.features.left_out import deviations
 from isthmus.kernels import Gaussian, VectorSequenceKernel
 from isthmus.kernels.graphs.choices import default_graph_kernel
 from isthmus.kernels.graphs.graph import are_graphs
@@ -110,7 +109,7 @@ class StagesMixin:
         self, X: Any, Y: Any, Psi: Array, inputs: Any, weights: Array | None
     ) -> tuple[Any, Ridge]:
         """Return phi, of vectors with the kernel that suits them, and ridge with its weight."""
-        targets = Y / deviations(Y, weights) if self._vector_outputs else Psi
+        targets = Y / spreads(Y, weights) if self._vector_outputs else Psi
         is_open = self.inputs is None and self._default_inputs is None
         inputs, ridge = choose_stages(None if is_open else inputs, X, targets, weights)
         if is_open:
@@ -164,7 +163,7 @@ class StagesMixin:
                 "scale_y == True is for outputs without a kernel, outputs=None: scale them yourself, as "
                 "with scikit-learn's TransformedTargetRegressor, and give the kernel its width."
             )
-        return deviations(Y, weights)
+        return spreads(Y, weights)
 
     def _warn_unrelated(self, X: Any, scores: Array) -> None:
         """Tell of inputs that have nothing in common with the training inputs: the mean is predicted."""

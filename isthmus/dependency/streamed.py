@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, spreads
 from isthmus._validation import check_enough_samples
 from isthmus.dependency.chosen_ridge import WEIGHT_ROWS, choose_stages
 from isthmus.dependency.linear_part import in_kernel_units, map_factors, scales_columns
 from isthmus.expansion import Expansion
 from isthmus.features import KernelMap
-from isthmus.features.left_out import deviations, rows_within
+from isthmus.features.left_out import rows_within
 from isthmus.problems import Moments
 from isthmus.problems.streams.sources import Rows
 from isthmus.regression import ReducedRankRegression
@@ -39,11 +39,12 @@ def fit_source(model: Any, source: Rows) -> dict[str, Any]:
         raise ValueError("solver == 'dual' needs all rows at once: Rows take 'auto' or 'stages'.")
     if model.map is None:
         X, Y, _ = source.sample(rows_within(source.memory, WEIGHT_ROWS), 0)
+        check_targets(Y)
         given = None if model.inputs is None else inputs
-        inputs, ridge = choose_stages(given, X, Y / deviations(Y, None), None)
+        inputs, ridge = choose_stages(given, X, Y / spreads(Y), None)
         map_.alpha = ridge.alpha
     found = inputs._fit_source(source)
-    check_targets(found.moments)
+    check_targets(found.moments.xy)
     check_enough_samples(found.moments.n_samples)
     scores = _score_moments(found.moments, found.means, found.axes)
     y_scale = None

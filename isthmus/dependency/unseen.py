@@ -18,10 +18,11 @@ from sklearn.utils import get_tags
 from isthmus._linalg import Array
 from isthmus.dependency.linear_part import can_be_weighted, for_all_outputs
 from isthmus.features.samples import weighted_samples
-from isthmus.kernels.distinct import merge_groups, sample_groups
+from isthmus.kernels.distinct import sample_groups
 from isthmus.kernels.gram import take
 from isthmus.preimages import Learned
 from isthmus.preimages.ranks import ranks
+from isthmus.problems.ridge import Distinct
 
 ENOUGH_TO_HOLD_OUT = 20  # samples, of which four are held out
 _EVERY_FIFTH = 5  # every fifth sample
@@ -49,10 +50,10 @@ def _merge_copies(
     Folds would part copies of a sample: those that are not held out tell what it is.
     """
     groups = sample_groups(np.column_stack([sample_groups(X), sample_groups(Y), folds]))
-    first, _, sums = merge_groups(groups, weights)
-    if len(first) == len(Y):
+    found = Distinct(groups, weights)
+    if len(found.places) == len(Y):
         return X, Y, weights, folds
-    return take(X, first), Y[first], sums, folds[first]
+    return take(X, found.places), Y[found.places], found.weights, folds[found.places]
 
 
 @dataclass

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._saved import saved
-from isthmus._validation import BaseEstimator, check_array, check_option, finite_answer
+from isthmus._validation import check_array, check_option, finite_answer
 from isthmus.features.axes import KernelAxes, MapOptions
 from isthmus.features.cost import can_decompose, count_landmarks
 from isthmus.features.exact import fit_exact
@@ -21,9 +20,9 @@ from isthmus.features.landmarks import Landmarks
 from isthmus.features.low_rank import fit_fourier, fit_landmarks, landmark_features
 from isthmus.features.map_expansions import MapExpansions
 from isthmus.features.samples import (
+    KernelFeatures,
     check_component_number,
     check_samples,
-    set_kernel_tags,
     weighted_samples,
 )
 from isthmus.features.streamed import StreamedMap, fit_map
@@ -53,9 +52,7 @@ def _has_preimage(self: Any) -> bool:
 @saved(
     points_="n .", dual_coef_="n r", eigenvalues_="r", row_means_="n", mean_coef_="n", offset_="r"
 )
-class KernelMap(
-    FittedToBlocks, MapExpansions, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class KernelMap(FittedToBlocks, MapExpansions, KernelFeatures):
     r"""Map samples to the feature space of a kernel: kernel principal components.
 
     With the centred Gram matrix :math:`K_c = U \Lambda U^\top` the axes are
@@ -335,12 +332,3 @@ class KernelMap(
     def _centred_features(self, X: Any) -> NDArray:
         F = self.features_.transform(X)
         return F - self.feature_means_ if self.center else F
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return set_kernel_tags(tags, self.kernel)

@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg.eigen import largest_eigenvalue, smallest_ritz_value
-from isthmus._validation import BaseEstimator, check_memory, check_option, check_rank, warn
+from isthmus._validation import check_memory, check_option, check_rank, warn
 from isthmus.features.cost import FACTOR_OPERATIONS, is_share, most_landmarks
 from isthmus.features.landmark_number import choose_landmarks
 from isthmus.features.samples import (
+    KernelFeatures,
     check_no_kernel,
     check_samples,
-    set_kernel_tags,
     weighted_samples,
 )
 from isthmus.features.sampling import draw_sample
@@ -43,7 +42,7 @@ from isthmus.problems.streams.sources import Rows, as_rows
 LANDMARK_BYTES = 2**22
 
 
-class Landmarks(FittedToBlocks, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Landmarks(FittedToBlocks, KernelFeatures):
     r"""Map samples to the span of landmarks, :math:`\phi_m(x) = L^{-1} k(Z, x)`, :math:`K_{ZZ} = LL^\top`.
 
     Inner products of the features approximate the kernel, :math:`FF^\top = K_{XZ} K_{ZZ}^{-1} K_{ZX}`
@@ -292,12 +291,3 @@ class Landmarks(FittedToBlocks, ClassNamePrefixFeaturesOutMixin, TransformerMixi
             )
             F[rows] = solved.T
         return F
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return set_kernel_tags(tags, self.kernel)

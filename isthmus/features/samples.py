@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
-from isthmus._validation import check_weights, refuse_dask, validate_data
+from isthmus._validation import BaseEstimator, check_weights, refuse_dask, validate_data
 from isthmus.kernels.gram import take
 from isthmus.kernels.resolve import NAMES, kernel_names
 from isthmus.kernels.samples import takes_vectors
@@ -116,3 +117,19 @@ def set_kernel_tags(tags: Any, kernel: Any) -> Any:
         tags.input_tags.string = True
         tags.no_validation = True
     return tags
+
+
+class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """What takes samples of a kernel to coordinates."""
+
+    kernel: Any
+    n_components_: int
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return set_kernel_tags(tags, self.kernel)

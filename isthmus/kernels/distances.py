@@ -109,8 +109,8 @@ class RBF(EuclideanKernel):
             return A, _beside_norms(points, gamma, dtype, left=False)
         centre = points.mean(axis=0, dtype=np.float64)
         B = _with_norms(points, centre, gamma, dtype, left=False)
+        # A few far rows have moved the mean away from all others
         if np.median(B[:, -1]) < _FAR_EXPONENT:
-            # A few far rows have moved the mean away from all others.
             centre = np.median(points, axis=0)
             B = _with_norms(points, centre, gamma, dtype, left=False)
         return _with_norms(X, centre, gamma, dtype, left=True), B
@@ -165,9 +165,8 @@ class Laplacian(DistanceKernel):
         Z, X = as_vectors(Z), as_vectors(X)
         V = -self._known_gamma() * (W * self(Z, X))
         gradient = np.empty_like(Z, dtype=V.dtype)
-        for j in range(
-            Z.shape[1]
-        ):  # one column at a time: signs of all pairs would be t n d numbers
+        # One column at a time: signs of all pairs would be t n d numbers
+        for j in range(Z.shape[1]):
             gradient[:, j] = np.einsum("ti,ti->t", V, np.sign(Z[:, j, None] - X[:, j]))
         return gradient
 

@@ -10,7 +10,6 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
-from isthmus._validation import N_FOLDS
 from isthmus.kernels.gram import length, take
 
 # Entries of sparse rows up to which they are compared as dense ones, beyond by two drawn sums of each.
@@ -44,14 +43,6 @@ def sample_groups(X: Any) -> NDArray:
     return groups
 
 
-def merge_groups(groups: NDArray, weights: Array | None) -> tuple[NDArray, NDArray, Array]:
-    """Return the first row of each group, in the order of rows, the group of each row, and the weights."""
-    _, first, group_of = np.unique(groups, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    group_of = np.argsort(order)[group_of]
-    return first[order], group_of, np.bincount(group_of, weights).astype(np.float64)
-
-
 def content_places(X: Any) -> NDArray:
     """As ``sample_groups``, numbered in an order that the number of copies does not move."""
     if isinstance(X, np.ndarray) and (gaps := X != X).any():
@@ -83,7 +74,8 @@ def copy_groups(X: Any, n_folds: int, Y: NDArray | None = None) -> NDArray[np.in
     Equal inputs are copies whatever their outputs, of which those held out would know the others. Given
     ``Y``, tables of few kinds of inputs are excepted, since a kind that is left out as a whole cannot be
     told: fewer than two of them for a fold, or each with as many different outputs as there are folds, on
-    average. There only samples that are equal in both are copies.
+    average. There only samples that are equal in both are copies. Numbers are in an order that content
+    decides.
     """
     groups = content_places(X)
     kinds = groups.max(initial=-1) + 1
@@ -94,25 +86,6 @@ def copy_groups(X: Any, n_folds: int, Y: NDArray | None = None) -> NDArray[np.in
     if groups.max(initial=0) < 2:  # without one of two kinds nothing varies
         groups = np.arange(len(groups))
     return groups
-
-
-def merged_samples(
-    X: Any, Y: Array, weights: Array | None, most: int
-) -> tuple[NDArray[np.intp], Array, Array]:
-    """Return places of different samples, means of the outputs of their copies, and weights of these.
-
-    Of more than ``most`` samples some are drawn by content. A copy that stays would tell all of the one
-    that is left out.
-    """
-    first, group_of, sums = merge_groups(copy_groups(X, N_FOLDS, Y), weights)
-    means = np.zeros((len(first), Y.shape[1]))
-    np.add.at(means, group_of, Y if weights is None else weights[:, None] * Y)
-    means /= sums[:, None]
-    drawn = np.arange(len(first))
-    if len(first) > most:
-        order = np.argsort(content_places(take(X, first)), kind="stable")
-        drawn = order[np.random.default_rng(0).permutation(len(first))[:most]]
-    return first[drawn], means[drawn], sums[drawn]
 
 
 def _sorted_samples(X: Any, w: Array) -> tuple[NDArray, NDArray]:

@@ -12,9 +12,8 @@ from sklearn.metrics.pairwise import manhattan_distances
 
 from isthmus._linalg import Array
 
-SAME_SQUARE = (
-    64 * np.finfo(np.float64).eps
-)  # of the squared lengths: distances below it are rounding
+# Of the squared lengths: distances below it are rounding
+SAME_SQUARE = 64 * np.finfo(np.float64).eps
 
 
 def takes_sparse_rows(kernel: GPKernel) -> bool:

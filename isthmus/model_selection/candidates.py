@@ -44,8 +44,6 @@ def candidate_alphas(given: Any, model: Any, X: Any, weights: Array | None) -> l
             )
         return [None]
     if given is None:
-        if model.missing == "em":
-            X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
         return default_alphas(X, weights, model.scale)
     values = np.atleast_1d(np.asarray(given, dtype=object)).tolist()
     if not values:

@@ -15,7 +15,8 @@ solved from rows.
 ``summing.py``    sums over rows, dense or sparse
 ``blocks.py``     moments of blocks of rows, fold by fold
 ``streams/``      rows that do not fit into memory: blocks, Arrow, Parquet, Dask
-``ridge.py``      ``RidgeSpectrum``: ridge in a feature space, all weights and folds from one decomposition
+``ridge.py``      ``RidgeSpectrum``: ridge in a feature space, all weights and folds from one decomposition;
+                 ``Distinct``: rows without their copies
 ``missing.py``    expected moments of incomplete rows
 ``gaps.py``       what is observed of a row tells of the rest of it
 ``splits.py``     rows and splits of a cross-validation

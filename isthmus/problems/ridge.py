@@ -26,6 +26,38 @@ _STACKED_MATRICES = 50_000  # numbers in the matrices of the ridge weights that 
 _WIDE_FOLD = 2.0  # a fold this many times larger than the rank is refitted from its moments
 
 
+class Distinct:
+    """Rows without their copies: one of each group, with the weight and the mean output of all.
+
+    A copy that stays would tell all of the one that is left out, and no ridge would be the best. Of more
+    than ``most`` groups some are drawn by their numbers.
+
+    Attributes
+    ----------
+    places, weights : ndarray of shape (n_distinct,)
+        A row of each group that is kept, in the order of rows if all are, and the weights of the groups.
+    """
+
+    def __init__(self, groups: NDArray, weights: Array | None, most: int | None = None) -> None:
+        _, first, self._group_of = np.unique(groups, return_index=True, return_inverse=True)
+        self._kept = np.argsort(first)
+        if most is not None and len(first) > most:
+            self._kept = np.random.default_rng(0).permutation(len(first))[:most]
+        own = np.ones(len(groups)) if weights is None else weights
+        sums: Array = np.bincount(self._group_of, own).astype(np.float64)
+        self._shares = own / sums[self._group_of]
+        self.places, self.weights = first[self._kept], sums[self._kept]
+
+    def means(self, Y: Array) -> Array:
+        """Return the mean of each group that is kept, (n_distinct, q)."""
+        found = [np.bincount(self._group_of, self._shares * y) for y in Y.T]
+        return np.asarray(np.stack(found, axis=1)[self._kept], dtype=np.float64)
+
+    def for_all(self, Z: Array) -> Array:
+        """Return rows of all groups, (n_distinct, q), for every row of theirs."""
+        return np.asarray(Z[np.argsort(self._kept)[self._group_of]])
+
+
 @dataclass
 class RidgeSpectrum:
     """A centred, weighted Gram matrix by its eigenvectors and eigenvalues.
@@ -119,15 +151,27 @@ class RidgeSpectrum:
                 predicted[:, test] -= off / self.root[test, None]
             yield from predicted
 
+    def left_out_each(self, Y: Array, folds: Folds, alpha: Array) -> Array:
+        """Return predictions of every row without its fold, for a ridge weight per target."""
+        found = np.empty(Y.shape)
+        alphas = np.unique(alpha)
+        for own, predicted in zip(alphas, self.left_out(Y, folds, alphas), strict=True):
+            found[:, alpha == own] = predicted[:, alpha == own]
+        return found
+
     def left_out_singly(self, Y: Array, alpha: Array) -> Array:
         """Return predictions of every row without that row, for a ridge weight per target."""
         return Y - self._singly(Y)(alpha) / self.root[:, None]
 
-    def best_alpha(self, Y: Array, alphas: Array) -> float:
-        """Return the weight of the least squared error of rows left out singly; of equals the largest."""
+    def best_singly(self, Y: Array, alphas: Array) -> tuple[float, Array]:
+        """Return the weight of the least squared error of rows left out singly, and their residuals.
+
+        It is one weight for all outputs, of equals the largest.
+        """
         residuals = self._singly(Y)
         errors = np.array([np.square(residuals(np.array([alpha]))).sum() for alpha in alphas])
-        return float(max(np.asarray(alphas)[errors <= errors.min() * (1 + ROUNDING)]))
+        best = alphas[errors <= errors.min() * (1 + ROUNDING)].max()
+        return float(best), residuals(np.array([best])) / self.root[:, None]
 
     def _singly(self, Y: Array) -> Callable[[Array], Array]:
         """Return residuals of rows left out singly, times ``root``, as a function of the ridge weights.

@@ -281,9 +281,8 @@ def _standardise(
         if (units != 1.0).any():
             Z, mean, rest, scales, squares = _standardise(A / units, weights, scale)
             return Z, mean * units, rest * units, scales * units, squares
-    if (
-        mean**2 * weight > _FAR_MEAN**2 * squares
-    ).any():  # the mean has few digits left for the spread
+    is_far = mean**2 * weight > _FAR_MEAN**2 * squares
+    if is_far.any():  # the mean has few digits left for the spread
         root = np.sqrt(w)
         rest = (root @ Z) / weight
         Z -= rest if weights is None else root[:, None] * rest

@@ -61,10 +61,6 @@ class Projection(FittedToBlocks, FittedProjection):
     cv: Any
     random_state: Any
 
-    _auto_by_folds = (
-        False  # whether alpha="auto" is chosen in folds, and not by rows left out singly
-    )
-
     @abstractmethod
     def _input_side(self, X: Any, weights: Array | None = None) -> KernelSide:
         """Checked inputs with their kernel and weights."""
@@ -116,7 +112,7 @@ class Projection(FittedToBlocks, FittedProjection):
         limit = problem.most if outputs.most is None else min(problem.most, outputs.most)
         memory = np.inf if source is None else source.memory
         otherwise = None if self.alpha == "cv" else self._ridge(inputs, outputs, memory)
-        ridge = None if self._auto_by_folds and labels is not None else otherwise
+        ridge = None if self._ridge_by_folds() and labels is not None else otherwise
         r = self._components(limit, outputs)
         self.held_out_score_, self.held_out_scores_ = np.nan, None
         if labels is not None:
@@ -196,6 +192,10 @@ class Projection(FittedToBlocks, FittedProjection):
         if isinstance(self.alpha, str) and self.alpha not in ("auto", "cv"):
             raise ValueError(f"alpha == {self.alpha!r}, must be a number >= 0, 'auto' or 'cv'.")
 
+    def _ridge_by_folds(self) -> bool:
+        """Whether the ridge weight is chosen in folds, where there are any."""
+        return isinstance(self.alpha, str) and self.alpha == "cv"
+
     def _ridge(self, inputs: KernelSide, outputs: OutputSide, memory: float) -> Ridge:
         """The ridge weight; "auto" is the one of the least error of rows left out singly."""
         if isinstance(self.alpha, str):
@@ -207,7 +207,7 @@ class Projection(FittedToBlocks, FittedProjection):
         if isinstance(folds, np.ndarray):
             return folds
         chosen = self.alpha == "cv" or self.n_components == "auto"
-        folds = N_FOLDS if folds is None and (chosen or self._auto_by_folds) else folds
+        folds = N_FOLDS if folds is None and (chosen or self._ridge_by_folds()) else folds
         if folds is not None and inputs.n >= 2 * folds:
             return deal_by_content(inputs.rows, folds, 0 if self.random_state is None else seed)
         if chosen:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, spreads
 from isthmus.features import KernelMap
-from isthmus.features.left_out import deviations, left_out_ridge
+from isthmus.features.left_out import left_out_ridge
 from isthmus.projections.eigen import Ridge
 from isthmus.projections.problem import OutputSide
 from isthmus.projections.rows import KernelSide
@@ -43,7 +43,7 @@ def leave_one_out_ridge(inputs: KernelSide, outputs: OutputSide, most: int) -> R
         targets = phi.fit_transform(L, sample_weight=inputs.weights)
     else:
         rows = np.asarray(rows if side is None else side.rows, dtype=np.float64)
-        targets = rows / deviations(rows, inputs.weights)
+        targets = rows / spreads(rows, inputs.weights)
     given = inputs.kernel, inputs.rows, targets, inputs.weights
     alpha, _, mean_square = left_out_ridge(*given, most, inputs.n_jobs)
     return Ridge(alpha / mean_square if outputs.coupling.balanced else alpha, False)

@@ -26,9 +26,8 @@ class _Sliced(Projection):
     n_slices: int
     slices: str
 
-    @property
-    def _auto_by_folds(self) -> bool:  # type: ignore[override]
-        return isinstance(self.alpha, str) and self.alpha == "auto"
+    def _ridge_by_folds(self) -> bool:
+        return isinstance(self.alpha, str)
 
     def _ridge(self, inputs: KernelSide, outputs: OutputSide, memory: float) -> Ridge:
         if isinstance(self.alpha, str):  # of blocks of rows, or of too few for folds

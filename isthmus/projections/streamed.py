@@ -18,6 +18,7 @@ from isthmus.problems.streams.sources import Rows
 from isthmus.projections.features import MomentProblem, find_peaks, take_larger
 from isthmus.projections.problem import OutputSide
 from isthmus.projections.rows import OF_KERNELS, InputFeatures, KernelSide
+from isthmus.regression.streamed import check_targets
 
 Features = Callable[[NDArray], Array]
 
@@ -69,8 +70,7 @@ def prepare(
             f"solver == {projection.solver!r} needs all rows at once: with Rows use solver='features'."
         )
     X, Y, _ = draw_sample(source, int(projection.n_landmarks), seed)
-    if not Y.shape[1]:
-        raise ValueError("the rows have no y: yield (X, y), or name target columns.")
+    check_targets(Y)
     inputs = projection._input_side(X)
     check_enough_samples(inputs.n)
     y = Y[:, 0] if source.y_is_1d else Y

@@ -17,9 +17,8 @@ from isthmus.problems.ridge import RidgeSpectrum
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 
-_RELATIVE_ALPHAS = np.logspace(
-    -8, 2, 11
-)  # the range of ComponentSearchCV: raw spectra take the least
+# The range of ComponentSearchCV: raw spectra take the least
+_RELATIVE_ALPHAS = np.logspace(-8, 2, 11)
 _MOST_COMBINATIONS = 1500  # beyond these, blocks are searched one after another
 _SWEEPS = 3  # over the blocks; a sweep that changes nothing is the last
 

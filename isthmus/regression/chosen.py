@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.model_selection import PredefinedSplit
 
 from isthmus._linalg import ROUNDING, Array, power_of_two, spreads, weight_unit
 from isthmus._validation import N_FOLDS, check_memory
-from isthmus.kernels.distinct import copy_groups, deal_by_content, merge_groups
+from isthmus.kernels.distinct import copy_groups, deal_by_content
 from isthmus.losses.scale import column_medians, robust_scales
 from isthmus.problems import RowForm, Split
 from isthmus.problems.frame import scales_x
 from isthmus.problems.missing import unit_of_seen
-from isthmus.problems.ridge import RidgeSpectrum
+from isthmus.problems.ridge import Distinct, RidgeSpectrum
 from isthmus.problems.splits import dense_rows, without_empty
 from isthmus.regression.crossval import (
     default_alphas,
@@ -54,8 +55,7 @@ def choose_numbers(
     """
     (n, p), q = X.shape, Y.shape[1]
     fold = deal_by_content(X, N_FOLDS, Y=Y)
-    parts = [fold == k for k in range(fold.max() + 1)]
-    splits = [Split(np.flatnonzero(~part), np.flatnonzero(part), n) for part in parts]
+    splits = [Split(train, test, n) for train, test in PredefinedSplit(fold).split()]
     X, Y, weights, splits = without_empty(X, Y, weights, splits)
     n_train = min(split.n_train for split in splits)
     x_unit = unit_of_seen(X) if model.missing == "em" else power_of_two(X)
@@ -67,10 +67,9 @@ def choose_numbers(
     ranks = open_ranks(model, n_train, p, q)
     if alphas == ["auto"]:
         if model.missing == "em" and (np.isnan(X).any() or np.isnan(Y).any()):
-            filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
-            alphas = default_alphas(filled, weights, model.scale)
+            alphas = default_alphas(X, weights, model.scale)
         else:
-            most = LeaveOneOut(X, Y, weights, model.scale).alpha(Y)
+            most = LeaveOneOut(X, Y, weights, model.scale).best(Y / spreads(Y, weights))[0]
             binds = len(ranks) > 1 or 0 < ranks[0] < min(p, q)
             alphas = [share * most for share in (_SHARES if binds and most > 0 else (1.0,))]
     if len(ranks) == len(alphas) == 1:
@@ -96,11 +95,7 @@ def open_ranks(model: Any, n_train: int, p: int, q: int) -> list[int]:
 
 
 class LeaveOneOut:
-    """Rows left out singly by a ridge of full rank, in closed form.
-
-    Outputs count in units of their deviations. Copies are one row with their mean: left out alone, each
-    would be predicted by the others, and no ridge would be the best.
-    """
+    """Rows left out singly by a ridge of full rank, without copies, in closed form."""
 
     def __init__(self, X: Any, Y: NDArray, weights: Array | None, scale: bool | str) -> None:
         if sparse.issparse(X):
@@ -109,25 +104,21 @@ class LeaveOneOut:
                 32.0 * X.shape[0] * X.shape[1], what, "Give alpha as a number, or pass Rows."
             )
         X, self.weights = dense_rows(X), weights
-        first, self.group_of, sums = merge_groups(copy_groups(X, N_FOLDS, Y), weights)
-        self.shares = (np.ones(len(Y)) if weights is None else weights) / sums[self.group_of]
-        if len(first) < len(Y):
-            X, weights = X[first], sums
-        form = RowForm.from_rows(X, self._merged(Y), weights, scale)
-        self.spectrum = RidgeSpectrum.of_rows(form.frame.x(X), weights)
-        unit = form.frame.ridge_unit(scale)
-        self.unit = form.frame.weight / len(X) * unit * unit
+        self.rows = Distinct(copy_groups(X, N_FOLDS, Y), weights)
+        X, own = X[self.rows.places], self.rows.weights
+        form = RowForm.from_rows(X, self.rows.means(Y), own, scale)
+        self.spectrum = RidgeSpectrum.of_rows(form.frame.x(X), own)
+        self.unit = float(own.mean()) * form.frame.ridge_unit(scale) ** 2
 
-    def _merged(self, Y: NDArray) -> Array:
-        return np.stack([np.bincount(self.group_of, self.shares * y) for y in Y.T], axis=1)
+    def best(self, Y: NDArray) -> tuple[float, Array]:
+        """Return the ridge weight of the least squared error, and every row as predicted without it.
 
-    def _best(self, Y: Array) -> float:
-        values = self.spectrum.values
-        return self.spectrum.best_alpha(Y, _RELATIVE_ALPHAS * values[-1]) if len(values) else 0.0
-
-    def alpha(self, Y: NDArray) -> float:
-        """Return the ridge weight of the least squared error."""
-        return self._best(self._merged(Y / spreads(Y, self.weights))) * self.unit
+        It is one weight for all outputs, which should be in units of their deviations.
+        """
+        means = self.rows.means(Y)
+        top = self.spectrum.values.max(initial=0.0)
+        alpha, off = self.spectrum.best_singly(means, _RELATIVE_ALPHAS * top)
+        return alpha * self.unit, self.rows.for_all(means - off)
 
     def pulled_in(self, Y: Array, easy: Array) -> Array:
         """Return a copy of Y whose outliers are as near to what is predicted of them as other rows.
@@ -136,10 +127,8 @@ class LeaveOneOut:
         """
         unit = spreads(easy, self.weights)
         moves = column_medians(np.abs(Y - column_medians(Y, self.weights)), self.weights) > 0
-        for _ in range(_PULLS if len(self.spectrum.values) else 0):
-            rows = self._merged(easy / unit)
-            alpha = np.full(len(unit), self._best(rows))
-            left_out = self.spectrum.left_out_singly(rows, alpha)[self.group_of] * unit
+        for _ in range(_PULLS):
+            left_out = self.best(easy / unit)[1] * unit
             reach = _REACH * robust_scales(Y - left_out, self.weights)
             pulled = left_out + np.clip(Y - left_out, -reach, reach)
             easy = np.where(moves, pulled, easy)

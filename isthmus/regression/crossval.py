@@ -218,8 +218,10 @@ def default_ranks(estimator: Any, n_train: int, p: int, q: int) -> list[int]:
 
 
 def default_alphas(X: Any, weights: Array | None, scale: bool | str) -> list[float]:
-    """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs."""
+    """Zero and 1e-8 .. 100 times the squared norm of the centred (scaled) inputs, gaps at their means."""
     unit = weight_unit(weights)
+    if not sparse.issparse(X) and np.isnan(X).any():
+        X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     x_unit = power_of_two(X.data if sparse.issparse(X) else X)
     weights = weights if weights is None else weights / unit
     if x_unit != 1.0:  # brought into the range of its squares

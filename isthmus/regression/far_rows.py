@@ -16,9 +16,8 @@ from isthmus._validation import FAR_ROWS_ALLOWED, OutsideDomainWarning
 # random splits of 18 tables were at most 1.8, heavy tails and rare categories included.
 _FAR_MEDIAN = 16.0
 _FEWEST_OF_TABLE = 8  # a median of fewer is no statement about a table
-_ROWS_LOOKED_AT = (
-    15  # that are looked at, at most, evenly spaced: enough for a median at a bounded cost
-)
+# Looked at, at most, evenly spaced: enough for a median at a bounded cost
+_ROWS_LOOKED_AT = 15
 _NO_SQUARES_BESIDE = 1e-6  # of the squares of the inputs: less beside the plane says nothing
 
 

@@ -64,9 +64,8 @@ class FittedMap(
     coef_: Array
     intercept_: Any
     _x_rest: Array  # what rounding took from x_mean_
-    _nesting: (
-        Array | None
-    )  # turns the basis shown into one whose first columns are maps of smaller rank
+    # Turns the basis shown into one whose first columns are maps of smaller rank
+    _nesting: Array | None
     _y_is_1d: bool
 
     @by_blocks

@@ -119,11 +119,9 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _choose(self, X: Any, indicators: Array, sample_weight: Any) -> None:
         """Choose a rank that is "auto" by the classes of rows left out, where a path gives all ranks."""
         model = self.estimator_
-        if (
-            isinstance(model, LatentRegression)
-            and model.n_components == "auto"
-            and model._is_nested()
-        ):
+        if not isinstance(model, LatentRegression) or model.n_components != "auto":
+            return
+        if model._is_nested():
             model._check_parameters()
             data = model._check_rows(X, indicators, sample_weight, reset=True, to_fit=True)
             rank, alpha, unit = choose_numbers(model, *data, wrong=_share_wrong)

@@ -62,9 +62,8 @@ def dual_ridge(
     A = blas.dger(-1.0, u, offset, a=solved[:, :q], overwrite_a=1)  # less u times offset, in place
     intercept = mean + offset
     left_out = None
-    if (
-        leave_one_out
-    ):  # the residual of a left-out row is A_i / inverse_ii, with the intercept in it
+    # The residual of a left-out row is A_i / inverse_ii, with the intercept in it
+    if leave_one_out:
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         left_out = Y - A / (inverse.diagonal() - u**2 / total)[:, None]
     return DualRidge(A, intercept, Y, ridge, left_out)

@@ -16,9 +16,8 @@ from isthmus.losses.scale import column_medians, robust_scales
 
 _WINSOR = 4.0  # deviations at which a copy of Y is clipped for the start
 _JUMP = 0.75  # of a jump between alike values and others: 1.345 of this is one whole jump
-_LEAST = (
-    1e-3  # of the spread of an output: an exact fit has no scale, and must not outweigh all others
-)
+# Of the spread of an output: an exact fit has no scale, and must not outweigh all others
+_LEAST = 1e-3
 _AUTO_RIDGE = 1e-6  # of the largest squared singular value, and the least share of a row left out
 
 

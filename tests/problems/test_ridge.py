@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
-from isthmus.problems.ridge import RidgeSpectrum
+from isthmus.problems.ridge import Distinct, RidgeSpectrum
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4)) + 2
@@ -58,3 +58,34 @@ def test_rows_left_out_singly_are_those_of_refitting(weights, kernel):
     for j in range(2):
         wanted = refitted(K, Y[:, [j]], singly, alpha[j], weights)
         assert_allclose(found[:, [j]], wanted, rtol=1e-8)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["even", "weighted"])
+def test_the_best_weight_is_that_of_rows_left_out_with_their_residuals(weights):
+    spectrum = RidgeSpectrum.of_rows(X, weights)
+    w = np.ones(60) if weights is None else weights
+    off = {a: Y - spectrum.left_out_singly(Y, np.full(Y.shape[1], a)) for a in spectrum.alphas}
+    alpha, residuals = spectrum.best_singly(Y, spectrum.alphas)
+    assert alpha == min(off, key=lambda a: (w @ off[a] ** 2).sum())
+    assert_allclose(residuals, off[alpha], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_copies_are_one_row_with_their_weight_and_mean(weighted):
+    groups = np.array([4, 0, 4, 2, 0, 0, 7, 2])
+    w = np.arange(1.0, 9.0) if weighted else None
+    values = np.random.default_rng(0).normal(size=(8, 2))
+    found = Distinct(groups, w)
+    assert found.places.tolist() == [0, 1, 3, 6]
+    for place, weight, mean in zip(found.places, found.weights, found.means(values), strict=True):
+        copies = groups == groups[place]
+        own = np.ones(8) if w is None else w
+        assert weight == own[copies].sum()
+        assert_allclose(mean, np.average(values[copies], axis=0, weights=own[copies]))
+    assert_allclose(found.for_all(values[found.places])[[2, 4, 5, 7]], values[[0, 1, 1, 3]])
+    some = Distinct(groups, w, 2)
+    assert len(set(groups[some.places])) == len(some.weights) == 2
+    order = np.array([5, 3, 7, 0, 1, 2, 6, 4])
+    again = Distinct(groups[order], None if w is None else w[order], 2)
+    assert (groups[order][again.places] == groups[some.places]).all()
+    assert_allclose(again.means(values[order]), some.means(values))

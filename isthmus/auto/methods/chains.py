@@ -8,7 +8,6 @@ what was predicted for these rows. A target whose error does not fall keeps its 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class Chain:
     """
 
     def __init__(self, spectrum: RidgeSpectrum, alpha: Array, Y: Array, folds: Folds) -> None:
-        first = _left_out(spectrum, Y, folds, alpha)
+        first = spectrum.left_out_each(Y, folds, alpha)
         weights = spectrum.root**2
         n_targets = Y.shape[1]
         self.matrix = np.eye(n_targets)
@@ -79,19 +78,10 @@ def _features(
         check_time()
         out = np.concatenate([folds[a][1], folds[b][1]])
         pair = [(np.setdiff1d(everyone, out), out)]
-        predicted = _left_out(spectrum, Y, pair, alpha)
+        predicted = spectrum.left_out_each(Y, pair, alpha)
         seen[a][folds[b][1]] = predicted[folds[b][1]]
         seen[b][folds[a][1]] = predicted[folds[a][1]]
     return seen
-
-
-def _left_out(spectrum: RidgeSpectrum, Y: Array, folds: Any, alpha: Array) -> Array:
-    """Left-out predictions with a ridge weight for each target."""
-    found = np.empty(Y.shape)
-    alphas = np.unique(alpha)
-    for own, predicted in zip(alphas, spectrum.left_out(Y, folds, alphas), strict=True):
-        found[:, alpha == own] = predicted[:, alpha == own]
-    return found
 
 
 def _corrections(features: Array, Y: Array, weights: Array) -> list[tuple[Array, Array]]:

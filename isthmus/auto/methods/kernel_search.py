@@ -266,11 +266,7 @@ class Choice:
 
         Kernel, widths and ridge weight are the same. Both errors are exact, so that few rows tell it.
         """
-        in_folds = np.full(Y.shape, np.nan)
-        alphas = np.unique(self.alpha)
-        for alpha, left_out in zip(alphas, self.spectrum.left_out(Y, folds, alphas), strict=True):
-            own = self.alpha == alpha
-            in_folds[:, own] = left_out[:, own]
+        in_folds = self.spectrum.left_out_each(Y, folds, self.alpha)
         singly = self.spectrum.left_out_singly(Y, self.alpha)
         rows = ~np.isnan(in_folds).any(axis=1)
         weights = self.spectrum.root[rows] ** 2

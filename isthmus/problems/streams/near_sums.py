@@ -54,7 +54,6 @@ def _slack(moments: Moments) -> float:
     if not len(scaled):
         return 1.0
     inverse, _ = lapack.dtrtri(np.linalg.cholesky(scaled), lower=1)
-    smallest = 1.0 / float(
-        (np.tril(inverse) ** 2).sum()
-    )  # of an inverse with this trace, or larger
+    # Of an inverse with this trace, or larger
+    smallest = 1.0 / float((np.tril(inverse) ** 2).sum())
     return max(1.0, smallest / len(scaled) / TRUSTED)
