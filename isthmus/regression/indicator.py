@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from isthmus._linalg import Array
 from isthmus._validation import (
     BaseEstimator,
     finite_answer,
@@ -21,7 +21,6 @@ from isthmus._validation import (
     routed_to_inner,
 )
 from isthmus.regression.base import LatentRegression
-from isthmus.regression.chosen import choose_numbers
 from isthmus.regression.reduced_rank import ReducedRankRegression
 
 
@@ -109,26 +108,26 @@ class IndicatorClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         indicators = np.eye(len(self.classes_))[codes]
         given = routed_to_inner(self, "fit", sample_weight=sample_weight, **params)
         self.estimator_ = clone(self._regressor())
-        self._choose(X, indicators, given.get("sample_weight"))
+        self._goes_by_classes(self.estimator_)
         self.estimator_.fit(X, indicators, **given)
+        self.estimator_.__dict__.pop("_choose", None)
         self.n_features_in_ = self.estimator_.n_features_in_
         if hasattr(self.estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.estimator_.feature_names_in_
         return self
 
-    def _choose(self, X: Any, indicators: Array, sample_weight: Any) -> None:
-        """Choose a rank that is "auto" by the classes of rows left out, where a path gives all ranks."""
-        model = self.estimator_
+    @staticmethod
+    def _goes_by_classes(model: Any) -> None:
+        """Let a fit choose a rank that is "auto" by classes, where a path gives all ranks."""
         if (
             isinstance(model, LatentRegression)
             and model.n_components == "auto"
             and model._is_nested()
         ):
-            model._check_parameters()
-            data = model._check_rows(X, indicators, sample_weight, reset=True, to_fit=True)
-            rank, alpha, unit = choose_numbers(model, *data, wrong=_share_wrong)
-            ridge = {} if alpha is None else {"alpha": alpha * unit * unit}
-            model.set_params(n_components=rank, **ridge)
+            choose = type(model)._choose
+            model.__dict__["_choose"] = lambda by, *data: choose(
+                model, partial(by, wrong=_share_wrong), *data
+            )
 
     def decision_function(self, X: ArrayLike) -> NDArray:
         """Predicted indicators.
