@@ -241,6 +241,14 @@ def test_a_number_that_nobody_gave_is_not_missed(kind):
             assert_allclose(model.predict(inputs)[0], outputs.mean(axis=0))
 
 
+@pytest.mark.parametrize("kind", [*MAPS, PLS, PCR])
+def test_a_word_that_is_unknown_is_told_all_that_is_taken(kind):
+    with pytest.raises(
+        ValueError, match=r"'cv', must be an integer >= [01] or one of: 'auto', None"
+    ):
+        kind("cv").fit(*make())
+
+
 # -- classes ----------------------------------------------------------------------------------
 
 
