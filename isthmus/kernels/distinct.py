@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,10 @@ def content_places(X: Any) -> NDArray:
         low = np.nan_to_num(np.fmin.reduce(X, axis=0))  # what is missing is a value of its own
         X = np.hstack([np.where(gaps, low, X), gaps])
     groups = sample_groups(X)
+    if groups.max(initial=-1) + 1 == len(groups):
+        return groups
     _, first, copy_of = np.unique(groups, return_index=True, return_inverse=True)
-    return groups if len(first) == len(groups) else sample_groups(take(X, first))[copy_of]
+    return sample_groups(take(X, first))[copy_of]
 
 
 def deal_by_content(
@@ -63,9 +66,17 @@ def deal_by_content(
     """
     groups = copy_groups(X, n_folds, Y)
     n = int(groups.max(initial=-1)) + 1
+    # A generator gives no deal twice.
+    deal = _dealt if isinstance(seed, int) else _dealt.__wrapped__
+    return deal(n, n_folds, seed)[groups]
+
+
+@lru_cache(maxsize=2)  # to make a seeded generator takes as long as a small fit's fold
+def _dealt(n: int, n_folds: int, seed: Any) -> NDArray[np.intp]:
+    """The fold of each of n different samples."""
     fold = np.empty(n, dtype=np.intp)
     fold[check_random_state(seed).permutation(n)] = np.sort(np.arange(n) % n_folds)
-    return fold[groups]
+    return fold
 
 
 def copy_groups(X: Any, n_folds: int, Y: NDArray | None = None) -> NDArray[np.intp]:
@@ -117,6 +128,8 @@ def _sorted_rows(X: NDArray, w: Array) -> tuple[NDArray, NDArray]:
     order = np.arange(len(X))
     is_new = np.arange(len(X)) == 0
     for i, column in enumerate(columns):  # each sorts what those before have left tied
+        if is_new.all():
+            break
         group = np.cumsum(is_new)
         places = np.flatnonzero(np.bincount(group)[group] > 1)
         tied = order[places]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._linalg import Array
+from isthmus._linalg import Array, require_squares
 from isthmus._validation import check_number
 from isthmus.kernels.samples import looks_like_vectors, needs_vectors
 from isthmus.projections.base import KernelProjection, OutputSide, seed_of
@@ -47,6 +47,7 @@ def kernel_outputs(
         if y.dtype.kind == "c":
             raise ValueError("Complex data not supported: y is complex.")
         Y = output_vectors(y)
+        require_squares("y", Y)
         side = KernelSide.make(Y, kernel, None, weights, random_state=seed)
         return side, VectorJudge(Y, weights)
     if y is None:

@@ -120,14 +120,10 @@ class LatentRegression(FittedMap, ABC):
         if hasattr(self, "max_iter"):  # samplers have neither
             check_count("max_iter", self.max_iter)
             check_number("tol", self.tol, ">= 0 and finite")
-        if isinstance(self.n_components, str):
-            check_option("n_components", self.n_components, ("auto",))
+        given = self.n_components
+        if given is None or (isinstance(given, str) and given == "auto"):
             return None
-        if self.n_components is None:
-            return None
-        return check_count(
-            "n_components", self.n_components, self._min_components, allowed="'auto', None"
-        )
+        return check_count("n_components", given, self._min_components, allowed="'auto', None")
 
     # -- fitting -------------------------------------------------------------------------------
 

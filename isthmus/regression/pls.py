@@ -171,7 +171,7 @@ class PLS(LatentRegression):
             lengths = np.linalg.norm(factors.rotations, axis=0)
             factors.turn(np.diag(1.0 / lengths), np.diag(lengths))
         found, wanted = factors.y_loadings.shape[1], n_components or 0
-        if found < wanted:
+        if found < wanted and self.n_components != "auto":
             why = _why_no_more(form, factors)
             factors.warning = (
                 f"n_components == {wanted}, but only {found} components exist: {why}. Kept {found}."

@@ -147,6 +147,17 @@ def test_folds_are_dealt_by_content(change, kinds, gaps):
     assert (deal_by_content(X, 5, seed=1) != folds).any()
 
 
+def test_a_deal_is_kept_but_not_shared():
+    X = np.arange(20.0)[:, None]
+    folds = deal_by_content(X, 5)
+    kept = folds.copy()
+    folds[:] = 9
+    assert (deal_by_content(X, 5) == kept).all()
+    rng = np.random.RandomState(0)  # goes on, so that every deal is another
+    deals = [deal_by_content(X, 5, rng) for _ in range(2)]
+    assert (deals[0] == kept).all() and (deals[1] != kept).any()
+
+
 def test_few_different_inputs_are_dealt_with_their_outputs():
     """A category of two levels cannot be left out by levels; the same with weights as with copies."""
     X, Y = np.arange(20.0)[:, None] % 2, np.arange(20.0)[:, None]

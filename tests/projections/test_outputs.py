@@ -535,3 +535,11 @@ def test_as_many_directions_as_rows_are_said(model):
         tall = rng.normal(size=(120, 3))
         SIR(2).fit(tall, tall[:, 0])
         MORP(kernel="linear", alpha=0.0, beta=0.0).fit(X, y)  # principal components, whatever y
+
+
+@pytest.mark.parametrize("kind", [COIR, KernelCCA, MORP])
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_outputs_whose_squares_are_out_of_range_are_named(kind, unit, curves):
+    X, Y = curves[0], curves[1]
+    with pytest.raises(ValueError, match=r"^y has entries of about 1e.* multiply y by"):
+        kind().fit(X, Y * unit)

@@ -1,5 +1,6 @@
 """Oracles: ridge refitted without each row, the search over the same grid and folds, planted ranks."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -229,6 +230,25 @@ def test_inputs_or_outputs_that_do_not_vary():
             assert clone(model).fit(X[:2], Y[:2]).predict(X).shape == Y.shape
 
 
+@pytest.mark.parametrize("kind", [*MAPS, PLS, PCR])
+def test_a_number_that_nobody_gave_is_not_missed(kind):
+    """Where no component exists, "auto" is the mean and says nothing of one that was wanted."""
+    X, Y = make(n=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for inputs, outputs in ((0 * X, Y), (X, 0 * Y + 4)):
+            model = kind("auto").fit(inputs, outputs)
+            assert_allclose(model.predict(inputs)[0], outputs.mean(axis=0))
+
+
+@pytest.mark.parametrize("kind", [*MAPS, PLS, PCR])
+def test_a_word_that_is_unknown_is_told_all_that_is_taken(kind):
+    with pytest.raises(
+        ValueError, match=r"'cv', must be an integer >= [01] or one of: 'auto', None"
+    ):
+        kind("cv").fit(*make())
+
+
 # -- classes ----------------------------------------------------------------------------------
 
 
@@ -262,6 +282,16 @@ def test_a_rank_is_chosen_by_the_classes_of_rows_left_out(kind, seed):
             predicted[test] = refit.predict(X[test])
         wrong.append((predicted.argmax(axis=1) != y).sum())
     assert wrong[model.estimator_.n_components_ - 1] == min(wrong)
+
+
+@pytest.mark.parametrize("kind", [*MAPS, PLS, PCR])
+@pytest.mark.parametrize("unit", [1e-90, 1e90])
+def test_units_do_not_move_a_classifier(kind, unit):
+    X, y = classes(n_classes=4, per_class=5)
+    model, moved = (IndicatorClassifier(kind("auto")).fit(Z, y) for Z in (X, X * unit))
+    assert moved.estimator_.n_components_ == model.estimator_.n_components_
+    assert_allclose(moved.decision_function(X * unit), model.decision_function(X), atol=1e-7)
+    assert_allclose(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
 
 
 def test_forty_classes_are_not_left_with_one_component():
