@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from isthmus._linalg import Array
 from isthmus._validation import (
     BaseEstimator,
     finite_answer,
