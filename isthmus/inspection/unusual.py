@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,7 +140,9 @@ def resolve_rows(asked: Any, names: Sequence[str] | None, n: int, option: str) -
     places = {str(name).removeprefix(_ROW): i for i, name in enumerate(names or ())}
     rows = []
     for each in [] if asked is None else asked:
-        row = places.get(each.removeprefix(_ROW), -1) if isinstance(each, str) else index(each)
+        # A truth value of a mask, or 7.5, is no number of a row.
+        is_number = isinstance(each, Integral) and not isinstance(each, bool)
+        row = int(each) if is_number else places.get(str(each).removeprefix(_ROW), -1)
         if not 0 <= row < n:
             raise ValueError(f"{option}: there is no row {each!r} among the {n} rows of X.")
         rows.append(row)
