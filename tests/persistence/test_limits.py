@@ -361,6 +361,11 @@ BOMBS = {
         b'{"arrays":[],"root":[', b'{"object":"sklearn.linear_model.Ridge","state":{}},', 600_000, b"0]}",
     ),
     "dictionaries": (b'{"arrays":[],"root":[', b'{"dict":[]},', 2_000_000, b"0]}"),
+    "attributes": (
+        b'{"arrays":[],"root":{"object":"sklearn.linear_model.Ridge","state":{', b'"a%07d":1,', 900_000,
+        b'"z":0}}}',
+    ),
+    "wide characters": (b'{"arrays":[],"root":"', b"x", 33_000_000, "\U0001f600\"}".encode()),
     "equal hashes": (b'{"arrays":[],"root":{"set":[', b"%d,", 60_000, b"0]}}"),
     "small keys": (b'{"arrays":[],"root":{"set":[', b"%d,", 900_000, b"0]}}"),
 }  # fmt: skip
@@ -387,7 +392,7 @@ STRETCHED = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_memory_and_time_are_bounded(name, tmp_path, loader):
     begin, repeated, times, end = BOMBS[name]
-    if name in ("equal hashes", "small keys"):
+    if name in ("equal hashes", "small keys", "attributes"):
         step = 2**61 - 1 if name == "equal hashes" else 1
         middle = b"".join(repeated % (k * step) for k in range(times))
     else:
