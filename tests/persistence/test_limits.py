@@ -20,7 +20,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer, mean_pinball_loss
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -117,7 +117,7 @@ VALUES = {
         np.array([1 + 2j]), np.float16([1.5]),
     ],
     "sparse": [sparse.random(5, 4, 0.4, format=f, random_state=0) for f in ("csr", "csc")],
-    "types": [np.dtype("<f4"), np.float64, float, object, mean_pinball_loss],
+    "types": [np.dtype("<f4"), np.float64, float, object, mean_pinball_loss, KFold],
     "random": [np.random.RandomState(3)],
 }  # fmt: skip
 
