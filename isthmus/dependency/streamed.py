@@ -39,11 +39,12 @@ def fit_source(model: Any, source: Rows) -> dict[str, Any]:
         raise ValueError("solver == 'dual' needs all rows at once: Rows take 'auto' or 'stages'.")
     if model.map is None:
         X, Y, _ = source.sample(rows_within(source.memory, WEIGHT_ROWS), 0)
+        check_targets(Y)
         given = None if model.inputs is None else inputs
         inputs, ridge = choose_stages(given, X, Y / deviations(Y, None), None)
         map_.alpha = ridge.alpha
     found = inputs._fit_source(source)
-    check_targets(found.moments)
+    check_targets(found.moments.xy)
     check_enough_samples(found.moments.n_samples)
     scores = _score_moments(found.moments, found.means, found.axes)
     y_scale = None

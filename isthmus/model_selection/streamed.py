@@ -41,7 +41,7 @@ def search_source(search: Any, model: Any, prefix: str, source: Rows, named: Any
     treatments = clone(search.estimator[:-1]) if prefix else None
     rows = source if treatments is None else treatments.fit_transform(source)
     parts = rows.moments(fold_rule(search.cv, source))
-    check_targets(parts[0])
+    check_targets(parts[0].xy)
     check_folds(parts)
     model._name_columns(source, len(parts[0].xx))
     n_train = min(part.n_samples for part in train_moments(parts))

@@ -220,7 +220,7 @@ class LatentRegression(FittedMap, ABC):
 
     def _fit_source_moments(self, source: Rows, moments: Moments, n_components: int | None) -> None:
         """Fit to the moments of all rows of a source."""
-        check_targets(moments)
+        check_targets(moments.xy)
         check_enough_samples(moments.n_samples)
         self._name_columns(source, len(moments.xx))
         self.n_iter_ = 1

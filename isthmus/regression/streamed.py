@@ -66,9 +66,9 @@ def check_source(model: Any) -> None:
         )
 
 
-def check_targets(moments: Moments) -> None:
+def check_targets(outputs: Array) -> None:
     """Refuse rows without outputs."""
-    if not moments.xy.shape[1]:
+    if not outputs.shape[1]:
         raise ValueError(
             "the rows have no y: yield (X, y), or name target columns, Rows.from_parquet(path, y=[...])."
         )
@@ -113,7 +113,7 @@ def score_moments(
 
 def choose_from_moments(model: Any, parts: list[Moments]) -> Numbers:
     """Return the number of components and the ridge weight, chosen in the folds where they are "auto"."""
-    check_targets(parts[0])
+    check_targets(parts[0].xy)
     check_folds(parts)
     n_train = min(part.n_samples for part in train_moments(parts))
     q = parts[0].xy.shape[1]
