@@ -34,11 +34,16 @@ IgnoreColumns = Annotated[
 ]
 ExcludeRows = Annotated[
     list[str] | None,
-    typer.Option("--exclude", help="Rows to leave out, by name, or by number from 1: 17,60."),
+    typer.Option(
+        "--exclude",
+        help="Rows to leave out, by name, or by number from 1 where rows have no names: 17,60.",
+    ),
 ]
 KeepRows = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="Rows of the domain even if they stand out, by name or number."),
+    typer.Option(
+        "--keep", help="Rows of the domain even if they stand out, named as in --exclude."
+    ),
 ]
 ImageShape = Annotated[
     str | None,

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import BaseEstimator
+from isthmus._validation import BaseEstimator, finite_answer
 from isthmus.features.samples import (
     accepts_sparse,
     check_no_kernel,
@@ -106,7 +106,7 @@ class FourierFeatures(
         np.cos(angles, out=F[:, :half])
         np.sin(angles, out=F[:, half:])
         F *= half**-0.5
-        return F
+        return finite_answer(self, F)
 
     @property
     def _n_features_out(self) -> int:

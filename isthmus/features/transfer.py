@@ -19,6 +19,7 @@ from isthmus._validation import (
     check_flag,
     check_number,
     check_rank,
+    finite_answer,
     validate_data,
     warn,
 )
@@ -227,7 +228,8 @@ class InstrumentTransfer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         primary : ndarray of shape (n_samples, n_primary)
         """
         check_is_fitted(self)
-        return self._map(validate_data(self, X, reset=False, dtype=np.float64))
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return finite_answer(self, self._map(rows))
 
     def _map(self, rows: Array) -> Array:
         centred = rows - self.x_mean_

@@ -18,7 +18,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._validation import BaseEstimator, validate_data
+from isthmus._validation import BaseEstimator, finite_answer, validate_data
 
 _BASELINE_STEPS = 50  # most curves need fewer than ten
 
@@ -59,7 +59,8 @@ class Treatment(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         treated : ndarray of shape (n_samples, n_points)
         """
         check_is_fitted(self, "n_features_in_")
-        return self._treat(validate_data(self, X, reset=False, dtype=np.float64))
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return finite_answer(self, self._treat(rows))
 
     def _check(self) -> None:
         """Check the parameters."""

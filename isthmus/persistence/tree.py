@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.model_selection import KFold
 
 from isthmus.persistence import classes, errors
 from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed, name_of
@@ -45,6 +46,7 @@ _SPARSE = {
 _NUMBERS = "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
 _TYPES = {t.__name__: t for t in (bool, int, float, str, object)}
 _TYPES |= {f"numpy.{name}": getattr(np, name) for name in _NUMBERS}
+_TYPES["sklearn.model_selection.KFold"] = KFold  # which RepeatedKFold keeps
 _TYPE_NAMES = {t: name for name, t in _TYPES.items()}
 _ODD = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _LARGEST_INT = 2**130  # no model counts so far

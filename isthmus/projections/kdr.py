@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array, column_signs
 from isthmus._saved import saved
-from isthmus._validation import check_count, check_enough_samples, check_memory, validate_data, warn
+from isthmus._validation import (
+    check_count,
+    check_enough_samples,
+    check_memory,
+    finite_answer,
+    validate_data,
+    warn,
+)
 from isthmus.kernels import center_train, median_gamma
 from isthmus.kernels.distinct import deal_by_content
 from isthmus.kernels.resolve import resolve_kernel
@@ -193,7 +200,8 @@ class KDR(SupervisedTransformer):
         """Return the coordinates of new rows, (n_samples, n_components)."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return ((X - self._mean) @ self.components_.T).astype(X.dtype, copy=False)
+        Z = (X - self._mean) @ self.components_.T
+        return finite_answer(self, Z.astype(X.dtype, copy=False))
 
     @property
     def _n_features_out(self) -> int:

@@ -148,6 +148,7 @@ class FittedMap(
         rotations, loadings = self._path_factors()
         steps = self._affine(rows, rotations).T[:, :, None] * loadings.T[:, None, :]
         path = np.cumsum(steps, axis=0, out=steps) + self.y_mean_
+        finite_answer(self, path.transpose(1, 0, 2))
         return (path[:, :, 0] if self._y_is_1d else path).astype(rows.dtype, copy=False)
 
     @property

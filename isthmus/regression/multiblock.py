@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array, power_of_two, spreads
 from isthmus._linalg.graded import column_units, graded_units
 from isthmus._saved import saved
-from isthmus._validation import check_count, check_flag, check_option, validate_data
+from isthmus._validation import check_count, check_flag, check_option, finite_answer, validate_data
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 from isthmus.regression.pls import PLS
@@ -81,7 +81,7 @@ class BlockMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LinearRegresso
         """
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray((rows - self.x_mean_) @ self.x_rotations_)
+        return finite_answer(self, np.asarray((rows - self.x_mean_) @ self.x_rotations_))
 
     @property
     def _n_features_out(self) -> int:

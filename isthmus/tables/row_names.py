@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from isthmus.tables.cells import number
+from isthmus.tables.errors import TableError, some
 from isthmus.tables.kinds import Column, is_identifier
 from isthmus.tables.names import find_all
 from isthmus.tables.reader import TableReader
@@ -23,7 +24,8 @@ def read_together(wanted: Sequence[Wanted]) -> list[list[Table]]:
     Numbers under one heading that occur once in each table, more than half of them in both, are names
     of rows whatever their order. Table by table they would be row numbers here and an input there.
     """
-    shared = _shared_columns([reader for reader, _ in wanted])
+    readers = [reader for reader, _ in wanted]
+    shared = _shared_columns(readers)
     tables = []
     for k, (reader, groups) in enumerate(wanted):
         aside = [c for found in shared if (c := found.get(k)) is not None and c.kind != "id"]
@@ -31,6 +33,7 @@ def read_together(wanted: Sequence[Wanted]) -> list[list[Table]]:
     best: dict[int, list[str]] = {}
     for found in shared:
         names = {k: _names(column, tables[k][0]) for k, column in found.items()}
+        _check_repeats(readers, found, names)
         names = {k: own for k, own in names.items() if _are_alike(names[0], own)}
         # Of several columns that which most tables have.
         if len(names) > max(1, len(best)) and not any(
@@ -86,6 +89,26 @@ def _are_alike(first: list[str], own: list[str]) -> bool:
     known = set(first)
     is_unique = len(known) == len(first) and len(set(own)) == len(own) and "" not in known
     return is_unique and 2 * len(known & set(own)) > min(len(first), len(own))
+
+
+def _check_repeats(
+    readers: Sequence[TableReader], found: dict[int, Column], names: dict[int, list[str]]
+) -> None:
+    """Refuse names of rows of which one table has some twice: it would be read as a number."""
+    for k, own in names.items():
+        column, first = found[k], names[0]
+        if not is_identifier(column.name) or "" in own + first:
+            continue
+        one, other = (own, first) if len(set(own)) < len(own) else (first, own)
+        if len(set(one)) < len(one) and len(set(other)) == len(other):
+            if 2 * len(set(one) & set(other)) > len(one):
+                path = readers[k if one is own else 0].path
+                repeated = dict.fromkeys(name for name in one if one.count(name) > 1)
+                raise TableError(
+                    f"{path}: the column {column.name!r} names the rows of the other table, and has "
+                    f"{some(repeated)} more than once, so rows cannot be matched by it. Name every row "
+                    f"once, or pair rows by position: --ignore-columns {column.name!r}."
+                )
 
 
 def _name_rows(table: Table, column: Column, names: list[str]) -> Table:

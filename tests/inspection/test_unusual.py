@@ -102,7 +102,7 @@ def test_rows_are_called_by_their_names():
     assert "--exclude sample" in model.notices_[-1]
     again = Trusted(PLS(7)).fit(X, Y, row_names=names, exclude=[names[SPIKED], SATURATED])
     assert again.excluded_ == (names[SATURATED], names[SPIKED])
-    for wrong in (["sample99"], [70], [-1]):
+    for wrong in (["sample99"], [70], [-1], [7.5], [True], np.ones(len(X), bool)):
         with pytest.raises(ValueError, match="exclude: there is no row"):
             Trusted(PLS(7)).fit(X, Y, row_names=names, exclude=wrong)
     with pytest.raises(ValueError, match="give arrays"):

@@ -20,7 +20,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import Ridge
 from sklearn.metrics import make_scorer, mean_pinball_loss
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -117,7 +117,7 @@ VALUES = {
         np.array([1 + 2j]), np.float16([1.5]),
     ],
     "sparse": [sparse.random(5, 4, 0.4, format=f, random_state=0) for f in ("csr", "csc")],
-    "types": [np.dtype("<f4"), np.float64, float, object, mean_pinball_loss],
+    "types": [np.dtype("<f4"), np.float64, float, object, mean_pinball_loss, KFold],
     "random": [np.random.RandomState(3)],
 }  # fmt: skip
 
@@ -361,6 +361,11 @@ BOMBS = {
         b'{"arrays":[],"root":[', b'{"object":"sklearn.linear_model.Ridge","state":{}},', 600_000, b"0]}",
     ),
     "dictionaries": (b'{"arrays":[],"root":[', b'{"dict":[]},', 2_000_000, b"0]}"),
+    "attributes": (
+        b'{"arrays":[],"root":{"object":"sklearn.linear_model.Ridge","state":{', b'"a%07d":1,', 900_000,
+        b'"z":0}}}',
+    ),
+    "wide characters": (b'{"arrays":[],"root":"', b"x", 33_000_000, "\U0001f600\"}".encode()),
     "equal hashes": (b'{"arrays":[],"root":{"set":[', b"%d,", 60_000, b"0]}}"),
     "small keys": (b'{"arrays":[],"root":{"set":[', b"%d,", 900_000, b"0]}}"),
 }  # fmt: skip
@@ -387,7 +392,7 @@ STRETCHED = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_memory_and_time_are_bounded(name, tmp_path, loader):
     begin, repeated, times, end = BOMBS[name]
-    if name in ("equal hashes", "small keys"):
+    if name in ("equal hashes", "small keys", "attributes"):
         step = 2**61 - 1 if name == "equal hashes" else 1
         middle = b"".join(repeated % (k * step) for k in range(times))
     else:

@@ -111,6 +111,17 @@ def test_numbers_that_are_no_names_are_not_taken_for_any(rng, tmp_path):
     assert_array_equal(read_pair(x, y, [], Reading()).Y[:, 0], ranks)
 
 
+@pytest.mark.parametrize("last", ["X", "Y"])
+def test_a_name_that_one_table_has_twice_is_refused(last, rng, tmp_path):
+    """Or the column of one table is an input, and rows are paired by position without a word."""
+    given = {"X": rng.permutation(N) + 1, "Y": np.arange(N) + 1}
+    given[last][3] = given[last][4]
+    x = write(tmp_path / "X.csv", given["X"], rng.normal(size=(N, 3)), "sample", "abc")
+    y = write(tmp_path / "Y.csv", given["Y"], rng.normal(size=(N, 2)), "sample", "de")
+    with pytest.raises(TableError, match=rf"{last}.csv: the column 'sample' .*'{given[last][3]}'"):
+        read_pair(x, y, [], Reading())
+
+
 def test_blocks_and_groups_go_by_the_same_names(rng, tmp_path):
     X, Y = rng.normal(size=(N, 3)), rng.normal(size=(N, 2))
     a, b = rng.permutation(N), rng.permutation(N)

@@ -157,6 +157,7 @@ class PosteriorModel(LatentRegression):
         for block, drawn in self._linear_draws(rows):
             sampled = self._law.sample(drawn[chosen], noise, rng, roots)
             new[block] = np.moveaxis(sampled, 0, -1)
+        finite_answer(self, new)
         return (new[:, 0] if self._y_is_1d else new).astype(rows.dtype, copy=False)
 
     def log_likelihood(self, X: ArrayLike, y: ArrayLike) -> Array:
