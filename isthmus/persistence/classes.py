@@ -12,8 +12,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from isthmus.persistence.renewal import MOVED
-
 # Module, and the classes that are asked of it.
 _CLASSES = {
     "isthmus.auto": "MethodSearchCV",
@@ -106,7 +104,6 @@ _FUNCTIONS = {
     "root_mean_squared_log_error",
 }
 CLASSES = {f"{module}.{name}" for module, names in _CLASSES.items() for name in names.split()}
-CLASSES |= set(MOVED)
 FUNCTIONS = {f"{module}.{name}" for module, names in _FUNCTIONS.items() for name in names.split()}
 
 
@@ -115,7 +112,7 @@ def find_listed(name: str) -> Any:
     """The class or function of a name of the table; no other is ever imported."""
     if name not in CLASSES and name not in FUNCTIONS:
         raise KeyError(name)
-    module, _, last = MOVED.get(name, name).rpartition(".")
+    module, _, last = name.rpartition(".")
     return getattr(import_module(module), last)
 
 
