@@ -50,7 +50,7 @@ _CLASSES = {
     "isthmus.losses.smoothing": "PiecewiseLinear Smoothed",
     "isthmus.model_selection": "ComponentSearchCV",
     "isthmus.papers.kernel_dependency_thesis": "MetropolisedGibbsRegression",
-    "isthmus.papers.morp": "InverseMORP",
+    "isthmus.papers.morp": "InverseMORP RatingsRegressor",
     "isthmus.papers.riemannian_pls": "RiemannianPLS",
     "isthmus.papers.stiefel_report": "GeodesicStiefelRegression TanhAbsolute",
     "isthmus.preimages": "AlignedClassifier CandidateSearch Dictionary Distance Exact FixedPoint Gradient "
@@ -62,7 +62,7 @@ _CLASSES = {
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
     "isthmus.regression": "OPLS PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
-    "BlockRidge MultiblockPLS RatingsRegressor ReducedRankRegression SequentialPLS SlopeBias SparseFactors "
+    "BlockRidge MultiblockPLS ReducedRankRegression SequentialPLS SlopeBias SparseFactors "
     "StiefelRegression",
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
