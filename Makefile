@@ -110,7 +110,7 @@ $(VENV)-oldest/.installed: pyproject.toml .ci/oldest.py | $(PY)
 	$(VENV)-oldest/bin/python -m pip install --quiet --disable-pip-version-check \
 	    --constraint $(VENV)-oldest/constraints.txt \
 	    --editable '.[cli,plot,report,parquet,graphs,bayes]' \
-	    pytest pytest-xdist pytest-timeout pandas polars statsmodels skops openpyxl python-calamine
+	    pytest pytest-xdist pytest-timeout pandas polars statsmodels openpyxl python-calamine
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/.dev

@@ -11,7 +11,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from isthmus.regression import RatingsRegressor
+from isthmus.papers.morp import RatingsRegressor
 
 FIGURE = Path("isthmus-fill-a-table-of-ratings.png")
 

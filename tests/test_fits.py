@@ -56,7 +56,7 @@ from isthmus.features import BlockTreatments, FourierFeatures, InstrumentTransfe
 from isthmus.inspection import Trusted
 from isthmus.kernels import GraphKernel, PositionKernel, SequenceKernel, as_graph
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
-from isthmus.papers.morp import InverseMORP
+from isthmus.papers.morp import InverseMORP, RatingsRegressor
 from isthmus.papers.riemannian_pls import RiemannianPLS
 from isthmus.papers.stiefel_report import GeodesicStiefelRegression
 from isthmus.preimages import (
@@ -83,7 +83,6 @@ from isthmus.regression import (
     OPLS,
     BlockRidge,
     MultiblockPLS,
-    RatingsRegressor,
     SequentialPLS,
     SlopeBias,
     SparseFactors,

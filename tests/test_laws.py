@@ -35,11 +35,11 @@ from isthmus import (
 )
 from isthmus.features import FourierFeatures
 from isthmus.losses import Huber
+from isthmus.papers.morp import RatingsRegressor
 from isthmus.regression import (
     OPLS,
     BlockRidge,
     MultiblockPLS,
-    RatingsRegressor,
     SequentialPLS,
     SlopeBias,
     SparseFactors,

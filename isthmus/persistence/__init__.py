@@ -14,7 +14,7 @@ A file is one line of header (format, length, SHA-256, perhaps a signature), one
 (versions, date, training summary), the model as another line of JSON, and its arrays.
 ``container.py`` reads and writes the shell; ``tree.py`` turns a model into JSON and arrays and back,
 by the types that ``classes.py`` lists, within ``limits.py`` and by the ``laws.py`` of fitted
-attributes. Files of format 1, archives of skops, are read by ``archive.py`` and ``skops_files.py``.
+attributes. A file of another format is refused with the version that wrote it.
 ``parts.py`` and ``deferred.py`` are of the writer: files that are not ready, signals that wait.
 """
 

@@ -12,8 +12,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from isthmus.persistence.renewal import MOVED
-
 # Module, and the classes that are asked of it.
 _CLASSES = {
     "isthmus.auto": "MethodSearchCV",
@@ -52,7 +50,7 @@ _CLASSES = {
     "isthmus.losses.smoothing": "PiecewiseLinear Smoothed",
     "isthmus.model_selection": "ComponentSearchCV",
     "isthmus.papers.kernel_dependency_thesis": "MetropolisedGibbsRegression",
-    "isthmus.papers.morp": "InverseMORP",
+    "isthmus.papers.morp": "InverseMORP RatingsRegressor",
     "isthmus.papers.riemannian_pls": "RiemannianPLS",
     "isthmus.papers.stiefel_report": "GeodesicStiefelRegression TanhAbsolute",
     "isthmus.preimages": "AlignedClassifier CandidateSearch Dictionary Distance Exact FixedPoint Gradient "
@@ -64,7 +62,7 @@ _CLASSES = {
     "isthmus.problems": "MissingModel Moments",
     "isthmus.projections": "COIR KDR MORP SIR KernelCCA KernelSIR",
     "isthmus.regression": "OPLS PCR PLS BayesianStiefelRegression IndicatorClassifier ManifoldPLS "
-    "BlockRidge MultiblockPLS RatingsRegressor ReducedRankRegression SequentialPLS SlopeBias SparseFactors "
+    "BlockRidge MultiblockPLS ReducedRankRegression SequentialPLS SlopeBias SparseFactors "
     "StiefelRegression",
     "isthmus.regression.bayesian.chains": "ChainReport",
     "isthmus.regression.bayesian.likelihoods": "Likelihood ScaledLoss StudentLoss",
@@ -106,7 +104,6 @@ _FUNCTIONS = {
     "root_mean_squared_log_error",
 }
 CLASSES = {f"{module}.{name}" for module, names in _CLASSES.items() for name in names.split()}
-CLASSES |= set(MOVED)
 FUNCTIONS = {f"{module}.{name}" for module, names in _FUNCTIONS.items() for name in names.split()}
 
 
@@ -115,7 +112,7 @@ def find_listed(name: str) -> Any:
     """The class or function of a name of the table; no other is ever imported."""
     if name not in CLASSES and name not in FUNCTIONS:
         raise KeyError(name)
-    module, _, last = MOVED.get(name, name).rpartition(".")
+    module, _, last = name.rpartition(".")
     return getattr(import_module(module), last)
 
 

@@ -6,8 +6,6 @@
     {"created": ..., "versions": {...}, "type": ..., "summary": {...}}\\n
     {"arrays": [[type, shape, order], ...], "root": ...}\\n
     <the arrays, one after the other>
-
-In format 1 the model is an archive of skops.
 """
 
 from __future__ import annotations
@@ -23,14 +21,13 @@ from typing import Any
 
 from isthmus.persistence.errors import (
     CorruptedFileError,
-    NewerFormatError,
     NotAModelFileError,
+    OtherFormatError,
     PickleRefusedError,
     TruncatedFileError,
 )
 from isthmus.persistence.limits import MOST_TEXT, Budget, parse
 
-# 1 was an archive of skops.
 FORMAT = 2
 MAGIC = b"isthmus-model "
 _HEADER = re.compile(
@@ -93,13 +90,6 @@ def unpack(path: str | os.PathLike) -> Shell:
         version = int(header[2])
         length = int(header[3])
         digest = header[4].decode()
-        if version < 1:
-            raise CorruptedFileError(f"{path} is corrupted: there is no format {version}.")
-        if version > FORMAT:
-            raise NewerFormatError(
-                f"{path} has format {version}, this release reads formats up to {FORMAT}: update "
-                "isthmus."
-            )
         there = status.st_size - header.end()
         if there < length:
             raise TruncatedFileError(
@@ -119,6 +109,12 @@ def unpack(path: str | os.PathLike) -> Shell:
     ):
         raise CorruptedFileError(
             f"{path} is corrupted: its description was not written by isthmus."
+        )
+    if version != FORMAT:
+        author = str(manifest.get("versions", {}).get("isthmus", "another version"))[:40]
+        raise OtherFormatError(
+            f"{path} has format {version} of isthmus {author}, this release reads format {FORMAT}: load "
+            "it with the version that wrote it, or fit again."
         )
     signature = None if header[5] is None else bytes.fromhex(header[5].decode())
     return Shell(version, manifest, payload, header[1], signature, status.st_size, budget)

@@ -17,8 +17,8 @@ class PickleRefusedError(NotAModelFileError):
     """The file is a pickle, which would run whatever its author wished."""
 
 
-class NewerFormatError(ModelFileError):
-    """The file was written by a later release."""
+class OtherFormatError(ModelFileError):
+    """The file was written in another format, by another release."""
 
 
 class TruncatedFileError(ModelFileError):

@@ -19,7 +19,6 @@ from isthmus.persistence.errors import CorruptedFileError, ModelFileError, Unsaf
 from isthmus.persistence.limits import Budget, array_from, array_size, parse
 from isthmus.persistence.outputs import Output, write_atomically
 from isthmus.persistence.signing import check_signature, signer
-from isthmus.persistence.skops_files import load_archive
 from isthmus.persistence.tree import Decoder, Encoder
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn")
@@ -93,7 +92,7 @@ def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | No
     """Load a model that ``save`` has written; nothing in the file is run.
 
     Only the types that ``isthmus/persistence/classes.py`` lists are built, without calling their
-    constructors; sizes are counted and shapes checked before. A newer format, a truncated or corrupted
+    constructors; sizes are counted and shapes checked before. Another format, a truncated or corrupted
     file, a pickle, a file that claims too much memory and a foreign type each have their own error, all of
     them ``ModelFileError``.
 
@@ -115,8 +114,6 @@ def load(path: str | os.PathLike, *, trusted_key: str | os.PathLike | bytes | No
     if trusted_key is not None:
         check_signature(shell.signed, shell.signature, trusted_key, path)
     try:
-        if shell.format == 1:
-            return load_archive(shell.payload, path)
         return _build(shell.payload, path, shell.budget)
     except ModelFileError:
         raise

@@ -37,7 +37,6 @@ from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed, name_of
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import check_odd, check_state, cost_of_checks
 from isthmus.persistence.limits import DEEPEST, MOST_NODES, Budget, are_keys, array_size, odd_values
-from isthmus.persistence.renewal import renew_state
 
 _SPARSE = {
     kind.__name__: kind
@@ -382,7 +381,6 @@ class Decoder:
             check_odd(cls, key, self._odd, f"{self.what}: {cls.__name__}.{key}")
         self._odd = odd_before
         self._budget.spend(_OBJECT + cost_of_checks(cls, state))
-        state = renew_state(cls, state, f"{self.what}: {cls.__name__}")
         check_state(cls, state, f"{self.what}: {cls.__name__}")
         made = cls.__new__(cls)
         # scikit-learn checks its version there.

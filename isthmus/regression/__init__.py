@@ -13,7 +13,6 @@
 ``block_ridge.py``          ``BlockRidge``: a ridge weight for each block of columns
 ``multiblock.py``           ``MultiblockPLS``, ``SequentialPLS``: blocks together, one after another
 ``sparse_factors.py``       ``SparseFactors``: reduced rank and PLS that use few inputs
-``ratings.py``              ``RatingsRegressor``: incomplete outputs, for known and new items
 ``recalibration.py``        ``SlopeBias`` and ``spike``: an old calibration on a new instrument
 ``base.py``                 what they share: fit, partial_fit, explain, folds
 ``fitted.py``               what they share once fitted: predict, transform, paths
@@ -36,7 +35,6 @@ from isthmus.regression.multiblock import MultiblockPLS, SequentialPLS
 from isthmus.regression.opls import OPLS
 from isthmus.regression.pcr import PCR
 from isthmus.regression.pls import PLS
-from isthmus.regression.ratings import RatingsRegressor
 from isthmus.regression.recalibration import SlopeBias, spike
 from isthmus.regression.reduced_rank import ReducedRankRegression
 from isthmus.regression.sparse_factors import SparseFactors
@@ -51,7 +49,6 @@ __all__ = [
     "IndicatorClassifier",
     "ManifoldPLS",
     "MultiblockPLS",
-    "RatingsRegressor",
     "ReducedRankRegression",
     "SequentialPLS",
     "SlopeBias",

@@ -1,6 +1,6 @@
 """Write the saved model of a release, and what it predicts: ``python tests/data/make_model.py``.
 
-A file once released stays as it is: the next release writes one of its own name and must load all.
+A file once released stays as it is: later releases of the same format write their own and must load all.
 """
 
 import json

@@ -8,7 +8,6 @@ seed and the file are told, and ``--seed`` repeats them. Scikit-learn's own mode
 """
 
 import argparse
-import codecs
 import copy
 import faulthandler
 import json
@@ -20,7 +19,6 @@ import sys
 import tempfile
 import time
 import warnings
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -245,17 +243,12 @@ def changed(dice, told, data):
 
 def crafted(dice, good):
     """A file with a right checksum and a wrong content."""
-    told, data, old = dice.choice(good)
-    kind = dice.randrange(14)
+    told, data = dice.choice(good)
+    kind = dice.randrange(1, 14)
     if kind >= 10:
         told, data = with_other_arrays(dice, told, data)
         if dice.random() < 0.5:
             return pack({"summary": {}}, json.dumps(told).encode() + b"\n" + data)
-    if kind == 0:  # format 1: bytes of the archive
-        payload = bytearray(old)
-        for _ in range(dice.choice([1, 3, 30])):
-            payload[dice.randrange(len(payload))] = dice.randrange(256)
-        return pack({"summary": {}}, bytes(payload), version=1)
     told, data = changed(dice, told, data)
     try:
         line = json.dumps(told).encode("utf-8", "surrogatepass")
@@ -369,8 +362,6 @@ def main():
     os.environ["OMP_NUM_THREADS"] = "1"
     for name in CLASSES | FUNCTIONS:  # whatever is imported later is not ours
         find_listed(name)
-    codecs.lookup("cp437")  # of the names in archives
-    import skops.io
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.isthmus"
@@ -378,10 +369,7 @@ def main():
         for model in models():
             save(model, path)
             line, data = first_line(unpack(path).payload, path)
-            old = skops.io.dumps(model, compression=zipfile.ZIP_STORED)
-            good.append((json.loads(line), bytes(data), old))
-            assert tried(path, watch, worst) == "answered"
-            path.write_bytes(pack({"summary": {}}, old, version=1))
+            good.append((json.loads(line), bytes(data)))
             assert tried(path, watch, worst) == "answered"
         signal.signal(signal.SIGPROF, ended)  # of the processor, however busy the machine is
         worst.update(seconds=0.0, extra=0)

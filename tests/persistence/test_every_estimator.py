@@ -6,13 +6,11 @@ An estimator that joins the package without a row of ``FITTED`` fails ``test_non
 import importlib
 import pkgutil
 import warnings
-import zipfile
 from contextlib import nullcontext
 from functools import cache
 
 import numpy as np
 import pytest
-import skops.io
 from numpy.testing import assert_array_equal
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
@@ -54,10 +52,9 @@ from isthmus.features import BlockTreatments, FourierFeatures, InstrumentTransfe
 from isthmus.inspection import Trusted
 from isthmus.kernels import GraphKernel, PositionKernel, SequenceKernel, as_graph
 from isthmus.papers.kernel_dependency_thesis import MetropolisedGibbsRegression
-from isthmus.papers.morp import InverseMORP
+from isthmus.papers.morp import InverseMORP, RatingsRegressor
 from isthmus.papers.riemannian_pls import RiemannianPLS
 from isthmus.papers.stiefel_report import GeodesicStiefelRegression
-from isthmus.persistence.container import pack
 from isthmus.preimages import (
     CandidateSearch,
     Distance,
@@ -82,7 +79,6 @@ from isthmus.regression import (
     OPLS,
     BlockRidge,
     MultiblockPLS,
-    RatingsRegressor,
     SequentialPLS,
     SlopeBias,
     SparseFactors,
@@ -327,20 +323,6 @@ def test_round_trip(name, tmp_path):
     again = load(tmp_path / "m.isthmus")
     assert type(again) is type(model)
     assert_equal(ask(again), ask(model))
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", FITTED)
-def test_files_of_format_1(name, tmp_path):
-    """Archives of skops, as before; from them to a file of today, and back."""
-    model, ask = fitted(name), FITTED[name][1]
-    payload = skops.io.dumps(model, compression=zipfile.ZIP_STORED)
-    (tmp_path / "old.isthmus").write_bytes(pack({"summary": {}}, payload, version=1))
-    again = load(tmp_path / "old.isthmus")
-    assert type(again) is type(model)
-    assert_equal(ask(again), ask(model))
-    save(again, tmp_path / "new.isthmus")
-    assert_equal(ask(load(tmp_path / "new.isthmus")), ask(model))
 
 
 @pytest.mark.filterwarnings("ignore")  # of rows far out, and of numbers beyond float64

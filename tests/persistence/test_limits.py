@@ -33,7 +33,6 @@ from isthmus.persistence.classes import CLASSES, FUNCTIONS, find_listed, name_of
 from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError, UnsafeArchiveError
 from isthmus.persistence.laws import _LAWS
-from isthmus.persistence.renewal import MOVED
 
 HERE = Path(__file__).parent
 rng = np.random.default_rng(0)
@@ -168,10 +167,10 @@ def test_what_is_one_stays_one(tmp_path):
 
 def test_the_table_of_classes():
     """Every name is there, is of its name, and has no way of its own to be rebuilt."""
-    assert len(CLASSES - set(MOVED)) < 230
+    assert len(CLASSES) < 230
     for name in CLASSES | FUNCTIONS:
         thing = find_listed(name)
-        assert name_of(thing) == MOVED.get(name, name)
+        assert name_of(thing) == name
     for name in CLASSES:
         cls = find_listed(name)
         assert isinstance(cls, type)

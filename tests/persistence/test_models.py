@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.linear_model import Ridge
@@ -30,7 +29,7 @@ from isthmus.datasets import make_low_rank_regression
 from isthmus.losses import FunctionLoss
 from isthmus.papers.riemannian_pls import RiemannianPLS
 from isthmus.persistence import ModelFileError, classes, describe
-from isthmus.persistence.container import FORMAT, first_line, pack, unpack
+from isthmus.persistence.container import first_line, pack, unpack
 from isthmus.persistence.errors import CorruptedFileError, ForeignTypeError
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -79,36 +78,18 @@ def load_after(model, folder):
     return load(folder / "b.isthmus")
 
 
-@pytest.mark.parametrize("path", sorted(DATA.glob("model-*.isthmus")), ids=lambda p: p.stem)
+RELEASED = sorted(DATA.glob("model-*.isthmus")) or [
+    pytest.param(None, marks=pytest.mark.skip(reason="nothing has been released yet"))
+]
+
+
+@pytest.mark.parametrize("path", RELEASED, ids=str)
 def test_models_of_releases_load(path):
     told = json.loads(path.with_suffix(".json").read_text())
     again = load(path)
     # Another processor may add in another order; the same one does not.
     assert_allclose(again.predict(np.array(told["X"])), told["prediction"], rtol=1e-9)
     assert describe(path)["summary"]["cv"]
-
-
-def test_a_model_with_old_parameter_names_loads():
-    """Written before ``method``, ``scale``, ``degree``, ``gamma_y`` and others had new names."""
-    told = json.loads((DATA / "names-0.1.0.dev0.json").read_text())
-    union = load(DATA / "names-0.1.0.dev0.isthmus")
-    again = union.transform(np.array(told["X"]))
-    assert_allclose(again, told["transform"], rtol=1e-7, atol=1e-9)
-    parts = dict(union.transformer_list)
-    for part in parts.values():  # what a constructor takes is there, and nothing else
-        assert part.get_params(deep=False).keys() == clone(part).get_params(deep=False).keys()
-        assert not {"method", "method_", "degree", "scale", "gamma_y", "epsilon"} & set(vars(part))
-    assert parts["map"].kernel.degree == 2 and parts["map"].solver_ == "exact"
-    assert parts["landmarks"].solver == "landmarks" and parts["waves"].n_components == 4
-    assert parts["coir"].eigenproblem == "inverse" and parts["coir"].score_scale == "unit"
-    assert parts["coir"].kernel_y.gamma == 0.7 and parts["sir"].eigenproblem == "generalised"
-
-
-def test_there_is_a_model_of_this_release():
-    path = DATA / f"model-{isthmus.__version__}-format{FORMAT}.isthmus"
-    assert describe(path)["format"] == FORMAT
-    formats = {describe(path)["format"] for path in DATA.glob("model-*.isthmus")}
-    assert formats == set(range(1, FORMAT + 1))  # the old ones are still tried
 
 
 def test_the_file_says_what_it_is(tmp_path):
@@ -186,18 +167,3 @@ def test_the_training_data_are_not_in_the_file(tmp_path):
     assert not hasattr(again, "_training") and not hasattr(again, "cv_predictions_")
     with pytest.raises(ValueError, match="no training data"):
         again.report(tmp_path / "r.html")
-
-
-@pytest.mark.parametrize(
-    ("name", "attribute"), [("moments", "moments_"), ("missing", "missing_model_")]
-)
-def test_files_with_the_old_names_of_moved_classes_load(name, attribute):
-    """Written when ``Moments`` and ``MissingModel`` had modules of their own."""
-    X, y = np.arange(12.0).reshape(6, 2) ** 1.5, np.array([0.0, 1, 4, 2, 5, 7])
-    again = load(DATA / f"moved-{name}.isthmus")
-    fresh = PLS(1).partial_fit(X, y)
-    if name == "missing":
-        X[1, 0] = np.nan
-        fresh = PLS(1, missing="em").fit(X, y)
-    assert type(getattr(again, attribute)) is type(getattr(fresh, attribute))
-    assert_allclose(again.predict(X), fresh.predict(X), rtol=1e-9)

@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
@@ -67,10 +66,6 @@ class TestAll:
         model = clone(estimator).fit(X, y)
         copy = pickle.loads(pickle.dumps(model))
         assert_allclose(copy.transform(X), model.transform(X), rtol=0, atol=0)
-        kept = skops.io.dumps(model)
-        unknown = skops.io.get_untrusted_types(data=kept)
-        assert all(name.startswith("isthmus.") for name in unknown)
-        assert_allclose(skops.io.loads(kept, trusted=unknown).transform(X), model.transform(X))
 
     def test_frames_and_names(self, estimator, data):
         X, y = data

@@ -8,10 +8,11 @@ Sec. 2, MORP, linear and kernel     ``isthmus.MORP``, with the ridge where it ke
 Sec. 2, structured outputs          ``isthmus.MORP(kernel_y=...)``
 Sec. 4, missing outputs as zeros    ``isthmus.MORP(missing="zero")``
 figure 2 and Sec. 4, labels         ``labels.py``
-Sec. 4, preferences                 ``ratings.py``
+Sec. 4, preferences                 ``RatingsRegressor`` (``ratings_regressor.py``), ``ratings.py``
 ==================================  ========================================================
 """
 
 from isthmus.papers.morp.inverse import InverseMORP
+from isthmus.papers.morp.ratings_regressor import RatingsRegressor
 
-__all__ = ["InverseMORP"]
+__all__ = ["InverseMORP", "RatingsRegressor"]

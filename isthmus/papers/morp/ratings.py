@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from isthmus.papers import sources
 from isthmus.papers.experiment import Result, Row, bars, ordering_claim
-from isthmus.regression import RatingsRegressor
+from isthmus.papers.morp.ratings_regressor import RatingsRegressor
 
 
 def rating_errors(seed: int, n_people: int | None = None) -> dict[str, tuple[float, float, float]]:

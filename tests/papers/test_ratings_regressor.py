@@ -10,8 +10,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from isthmus.kernels import gram
 from isthmus.kernels.distinct import deal_by_content
+from isthmus.papers.morp import RatingsRegressor
 from isthmus.problems.missing import expected_moments
-from isthmus.regression import RatingsRegressor
 
 
 @parametrize_with_checks([RatingsRegressor()])

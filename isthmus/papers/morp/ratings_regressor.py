@@ -103,7 +103,7 @@ class RatingsRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.regression import RatingsRegressor
+    >>> from isthmus.papers.morp import RatingsRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(30, 4))  # features of items
     >>> Y = X @ rng.normal(size=(4, 50)) + 3.0  # what fifty users think of them
