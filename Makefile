@@ -11,7 +11,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 # Percent of lines and branches that the tests reach: as measured with one case of each test; raise it with them.
 COVERAGE ?= 93
 
-.PHONY: demo test all-tests quick slow coverage test-oldest test-processors lint bench docs tables fuzz clean
+.PHONY: demo test all-tests quick slow coverage test-oldest test-processors lint shape bench docs tables fuzz clean
 
 demo: $(VENV)/.demo
 	$(PY) -m isthmus.cli demo
@@ -45,11 +45,9 @@ test-oldest: $(VENV)-oldest/.installed
 
 # OpenBLAS has kernels of its own for every family of processors, and each rounds in its own way.
 PROCESSORS ?= Nehalem Haswell SkylakeX Zen
-NUMERICAL  ?= tests/compression tests/inspection tests/features tests/geometry tests/kernels \
-              tests/losses tests/papers tests/preimages tests/problems tests/projections tests/regression \
-              tests/solvers \
-              $(filter-out tests/test_architecture.py tests/test_docs.py tests/test_examples.py \
-                           tests/test_security.py tests/test_versions.py, $(wildcard tests/test_*.py))
+NOT_NUMERICAL := applications cli datasets persistence reports tables test_architecture.py test_bench.py \
+                 test_docs.py test_examples.py test_promises.py test_security.py test_site.py test_versions.py
+NUMERICAL  ?= tests $(addprefix --ignore=tests/,$(NOT_NUMERICAL))
 
 test-processors: $(VENV)/.dev
 	@set -e; for processor in $(PROCESSORS); do \
@@ -63,6 +61,10 @@ lint: $(VENV)/.dev
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
+
+# How large and how tangled the library is, against its limits.
+shape: $(VENV)/.dev
+	$(PY) benchmarks/shape.py
 
 # One JSON with machine, versions and threads, and the page of ratios: build/bench.json and .md.
 # Some scripts, and what changed: make bench BENCH='--only linear,kernels --compare old.json'

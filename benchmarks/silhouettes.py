@@ -29,7 +29,7 @@ from sklearn.neighbors import KNeighborsRegressor
 from isthmus import COIR, MORP, DependencyRegressor, KernelMap, KernelSIR, ReducedRankRegression
 from isthmus.datasets import load_silhouette_pose
 from isthmus.kernels import gram, median_gamma
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.gram_matrix import gram_diagonal
 
 FOLDS, LANDMARKS, COORDINATES = 4, 400, 10
 WIDTHS, ALPHAS = (0.1, 0.3, 1.0, 3.0), (1e-3, 1e-2, 1e-1, 1.0, 10.0)

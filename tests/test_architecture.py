@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import isthmus
+from isthmus import _doors
 
 PACKAGE = Path(isthmus.__file__).parent
 
@@ -24,6 +25,7 @@ LAYERS = [  # from the top down
     {"regression", "preimages", "expansion"},
     {"kernels", "losses", "_geometry", "_solvers", "problems", "datasets", "tables"},
     {"_linalg", "_validation", "_saved"},
+    {"_doors"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 
@@ -112,11 +114,11 @@ def test_few_names_are_public():
     for room in LEVEL.keys() - {"datasets", "applications", "papers"}:
         if not room.startswith("_"):
             names |= set(getattr(importlib.import_module(f"isthmus.{room}"), "__all__", ()))
-    assert len(names) <= 123
+    assert len(names) <= 122
 
 
 def test_there_are_few_layers():
-    assert len(LAYERS) <= 8
+    assert len(LAYERS) <= 10
 
 
 FORMS = {
@@ -177,6 +179,57 @@ def test_a_number_has_a_name_of_its_own():
     assert list(numbers("_A = 3\nB: float = -1e-3\nC = 2**20\nD = 'x'\nE = (1, 2)\nf = 4")) == list(
         "ABC"
     )
+
+
+def is_file(name):
+    """Whether a dotted name is a file inside a room; a room that is one file is its own door."""
+    return name.count(".") > 1 and name in MODULES and MODULES[name].name != "__init__.py"
+
+
+def deep_imports(source, module):
+    """Yield the imports that name a file of another room in place of a package."""
+    for node in ast.walk(parse(source)):
+        named = []
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            base = node.module or ""
+            named = [base] if is_file(base) else [f"{base}.{alias.name}" for alias in node.names]
+        for name in named:
+            if is_file(name) and room_of(name) != room_of(module):
+                yield node.lineno, name
+
+
+def test_rooms_are_entered_by_their_doors():
+    """Ask ``isthmus.<room>`` for the name, and enter it in the table of the room's ``__init__.py``."""
+    bad = [(m, *found) for m in MODULES for found in deep_imports(read(m), m)]
+    assert bad == []
+    for source in (
+        "from isthmus.kernels.products import Linear",
+        "from isthmus.kernels import products",
+        "import isthmus.kernels.graphs.graph",
+    ):
+        assert len(list(deep_imports(source, "isthmus.regression.pls"))) == 1
+    assert not list(deep_imports("from isthmus.kernels.graphs import Graph", "isthmus.cli.fit"))
+
+
+def test_stubs_are_those_of_the_doors():
+    """Write them anew: ``python -m isthmus._doors``."""
+    made = list(_doors.stubs())
+    assert len(made) > 20
+    assert [path for path, text in made if path.read_text("utf-8") != text] == []
+    assert {path for path, _ in made} == set(PACKAGE.rglob("*.pyi"))
+
+
+@pytest.mark.parametrize(
+    "package", [name for name, path in MODULES.items() if path.stem == "__init__"]
+)
+def test_every_name_of_a_door_is_there(package):
+    module = importlib.import_module(package)
+    for name in _doors.HOMES.get(package, ()):
+        assert getattr(module, name) is not None and name in dir(module)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        module.nothing  # noqa: B018
 
 
 def test_rooms_are_in_one_layer_only():

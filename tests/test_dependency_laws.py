@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from isthmus import DependencyRegressor, KernelMap, Rows
 from isthmus.preimages import FixedPoint, Learned
-from isthmus.preimages.ranks import ranks
+from isthmus.preimages.rank_order import ranks
 from isthmus.regression import PLS, ManifoldPLS, ReducedRankRegression, StiefelRegression
 
 MAPS = [

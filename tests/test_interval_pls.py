@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from isthmus import PLS, ComponentSearchCV
 from isthmus.model_selection import interval_pls
-from isthmus.model_selection.interval_pls import IntervalPLS
+from isthmus.model_selection.spectral_intervals import IntervalPLS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(50, 33))

@@ -12,15 +12,18 @@ Euclidean      flat space                                 ``euclidean.py``
 which alone needs them.
 """
 
-from isthmus._geometry.base import Geometry
-from isthmus._geometry.euclidean import Euclidean
-from isthmus._geometry.flows import EuclideanFlow, StiefelFlow
-from isthmus._geometry.stiefel import Stiefel
+from isthmus._doors import open_door
 
-__all__ = [
-    "Euclidean",
-    "EuclideanFlow",
-    "Geometry",
-    "Stiefel",
-    "StiefelFlow",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "base": "Geometry",
+        "euclidean": "Euclidean",
+        "flows": "EuclideanFlow StiefelFlow",
+        "stiefel": "Stiefel",
+    },
+    neighbours={
+        "base": "check_shape",
+        "geodesics": "orthonormalise",
+    },
+)

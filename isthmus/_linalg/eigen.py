@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 from scipy.sparse.linalg import ArpackError, eigsh
 
-from isthmus._linalg import Array
+from isthmus._linalg.basics import Array
 
 # Up to this order a tridiagonal matrix costs less than a Krylov space that finds the largest eigenvalue.
 _TRIDIAGONAL_ORDER = 150

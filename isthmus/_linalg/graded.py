@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
 
-from isthmus._linalg import Array
+from isthmus._linalg.basics import Array
 
 # Columns that differ by more than this factor are decomposed with their own digits.
 _APART = 1e4

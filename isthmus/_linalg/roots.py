@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from isthmus._linalg import EPS, Array
+from isthmus._linalg.basics import EPS, Array
 
 Rows = tuple[Array, Array]
 """Rows of x (m, p) and of y (m, q)."""

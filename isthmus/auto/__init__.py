@@ -22,10 +22,17 @@ methods              ``methods/``        the searches that the ladder compares
 ==================== =================== ==========================================================
 """
 
-from isthmus.auto.front import fit_auto
-from isthmus.auto.search import MethodSearchCV
+from isthmus._doors import open_door
 
-__all__ = [
-    "MethodSearchCV",
-    "fit_auto",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "front": "fit_auto",
+        "search": "MethodSearchCV",
+    },
+    neighbours={
+        "answers": "component_curve",
+        "ladder": "LADDER",
+        "problem": "Problem",
+    },
+)

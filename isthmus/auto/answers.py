@@ -20,7 +20,7 @@ from isthmus.auto.progress import Progress
 from isthmus.auto.trials import Splits, Trial, fit_weighted, simplest_good, standard_error
 from isthmus.compression import compress
 from isthmus.inspection import ComponentCurveDisplay
-from isthmus.problems.ridge import is_partition
+from isthmus.problems import is_partition
 
 PREFERENCES = ("accurate", "simple", "small")
 _SMALL = ("pls", "pcr", "reduced_rank")  # one map of low rank

@@ -11,7 +11,7 @@ from isthmus._linalg import Array
 from isthmus.auto.blends import blend_weights
 from isthmus.auto.clock import OutOfTime, until
 from isthmus.auto.trials import Trial
-from isthmus.problems.ridge import is_partition
+from isthmus.problems import is_partition
 
 # Fewer rows: weights of a fold from models that saw its rows make its error too small, by 3 % with 24 rows
 # and by nothing that can be seen with 48.

@@ -20,9 +20,8 @@ from isthmus._validation import (
     validate_data,
 )
 from isthmus.auto.methods.block_search import are_blocks, block_importances, join_known
-from isthmus.inspection.trust import Trust
-from isthmus.inspection.trust_layer import TrustLayer
-from isthmus.model_selection.splits import is_auto
+from isthmus.inspection import Trust, TrustLayer
+from isthmus.model_selection import is_auto
 from isthmus.reports import write_report
 
 _WHY_NOT = {  # what has a better score than the answer is not the answer

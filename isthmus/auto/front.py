@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from isthmus.auto.given import are_classes, check_classes, require_numbers
 from isthmus.auto.progress import Progress, is_watched
 from isthmus.auto.search import MethodSearchCV
-from isthmus.inspection._model import names_of_outputs
+from isthmus.inspection import names_of_outputs
 from isthmus.regression import IndicatorClassifier
-from isthmus.tables.categories import pick_labels
-from isthmus.tables.pairs import Pair, Reading, read_pair
+from isthmus.tables import Pair, Reading, pick_labels, read_pair
 
 
 def fit_auto(

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array, weight_unit
-from isthmus.problems.gaps import MissingModel
-from isthmus.problems.missing import fit_missing
+from isthmus.problems import MissingModel, fit_missing
 
 # What fills a gap need not have its last digits, and a column of few values would take very many steps.
 _MAX_ITER = 100

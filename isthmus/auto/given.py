@@ -18,9 +18,9 @@ from isthmus.auto.methods.logarithms import want_logarithms
 from isthmus.auto.methods.treated import bank_of
 from isthmus.auto.problem import FEWEST_ROWS, Problem, check_outputs, check_row_params
 from isthmus.auto.splits import has_wild_cells, is_curve
-from isthmus.inspection._domain_parts import renumber
-from isthmus.kernels.resolve import kernel_names
-from isthmus.losses.registry import get_loss
+from isthmus.inspection import renumber
+from isthmus.kernels import kernel_names
+from isthmus.losses import get_loss
 
 _HELP = {
     "text": "encode it (pandas.get_dummies encodes categories) or leave it out",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array, require_squares
 from isthmus._validation import N_FOLDS
-from isthmus.model_selection.splits import ContentKFold
+from isthmus.model_selection import ContentKFold
 
 FEWEST_ROWS = 5  # three to train, two to be predicted
 

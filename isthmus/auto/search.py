@@ -27,11 +27,9 @@ from isthmus.auto.progress import Leaderboard, Progress
 from isthmus.auto.splits import inner_folds, outer_splits
 from isthmus.auto.trials import Trial, baseline_score, each_warning_once, results_table
 from isthmus.auto.trust import order_of, unit_model
-from isthmus.inspection._model import names_of_outputs
-from isthmus.inspection.order import Order
-from isthmus.inspection.unusual import FitRows
-from isthmus.model_selection.splits import is_auto
-from isthmus.problems.parallel import limit_threads
+from isthmus.inspection import FitRows, Order, names_of_outputs
+from isthmus.model_selection import is_auto
+from isthmus.problems import limit_threads
 
 _FEWEST_TO_RACE = 100  # a first fold of fewer than twenty rows says too little to stop a method
 

@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
 from isthmus._linalg import Array
 from isthmus._validation import N_FOLDS
-from isthmus.inspection.distances import is_curve as is_curve
-from isthmus.model_selection.splits import outer_splits as outer_splits
+from isthmus.inspection import is_curve as is_curve
+from isthmus.model_selection import outer_splits as outer_splits
 
 _WILD = 6.0  # robust deviations from the median; a Gaussian cell is there once in 5e8
 _SHARE_OF_WILD = 0.005  # of the cells: one or two mistakes do not make a table wild

@@ -25,7 +25,7 @@ from isthmus.auto.clock import OutOfTime, until
 from isthmus.auto.gap_filler import GapFiller
 from isthmus.auto.problem import Problem, Rung
 from isthmus.auto.progress import Progress
-from isthmus.inspection._domain_parts import without_rows
+from isthmus.inspection import without_rows
 
 Splits = Sequence[tuple[NDArray, NDArray]]  # rows to train on, rows left out
 # A method that may be stopped ends after the first fold with less weight in its blend than the first, or,

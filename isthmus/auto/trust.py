@@ -9,7 +9,7 @@ import numpy as np
 from isthmus.auto.blends import Blend
 from isthmus.auto.problem import Problem
 from isthmus.auto.trials import Splits, Trial
-from isthmus.inspection.order import Order
+from isthmus.inspection import Order
 
 
 def unit_model(model: Any, problem: Problem) -> Any:

@@ -49,9 +49,8 @@ def compress(
     from isthmus.cli.models import load_search
     from isthmus.cli.planning import plan
     from isthmus.compression import compress as shrink
-    from isthmus.persistence import save
-    from isthmus.persistence.outputs import Outputs
-    from isthmus.reports.kernel_models import expansion_model
+    from isthmus.persistence import Outputs, save
+    from isthmus.reports import expansion_model
 
     with Outputs(inputs=[model]) as outputs:
         small_file = plan(outputs, output)

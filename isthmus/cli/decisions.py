@@ -5,11 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Any
 
-from isthmus.tables.errors import plural
-from isthmus.tables.kinds import Column
-from isthmus.tables.pairs import Reading
-from isthmus.tables.reader import TableReader
-from isthmus.tables.table import Table, describe, read_groups
+from isthmus.tables import Column, Reading, Table, TableReader, describe, plural, read_groups
 
 _USE = {"id": "row names", "index": "left out", "ignore": "left out", "category": "with --categories",
         "date": "refused", "text": "refused", "empty": "refused"}  # fmt: skip

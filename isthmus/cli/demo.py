@@ -26,7 +26,7 @@ def demo(
     console = begin(quiet, as_json)
     from isthmus.cli.planning import PAGE, plan
     from isthmus.cli.restoring import WHOLE, compare, report_page
-    from isthmus.persistence.outputs import Outputs
+    from isthmus.persistence import Outputs
 
     with Outputs() as outputs:
         page = plan(outputs, output, PAGE)

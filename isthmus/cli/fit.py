@@ -149,10 +149,8 @@ def fit(
     from isthmus.cli.large import fit_large, is_large, open_rows, tell_large
     from isthmus.cli.on_dask import open_dask_rows, scheduler
     from isthmus.cli.planning import PAGE, file_of, plan
-    from isthmus.persistence import save
-    from isthmus.persistence.outputs import Outputs
-    from isthmus.tables.names import split_names
-    from isthmus.tables.pairs import Reading, read_pair
+    from isthmus.persistence import Outputs, save
+    from isthmus.tables import Reading, read_pair, split_names
 
     key = None if sign is None else _read_key(sign)
     read = [path for each in (*x_files, y_file, sign) for path in file_of(each)]
@@ -247,7 +245,7 @@ def _read_key(path: str) -> bytes:
     """A key that can sign, known before the work is done."""
     from pathlib import Path
 
-    from isthmus.persistence.signing import signer
+    from isthmus.persistence import signer
 
     # Fails for a key that cannot sign, minutes before the file is written.
     signer(path)

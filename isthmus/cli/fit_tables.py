@@ -54,7 +54,7 @@ def tell_classes(
     console: Any, classes: dict[str, Any], Y: Any, predictions: Any, what: str
 ) -> float:
     """Show which classes are taken for another, and return the share of rows that are right."""
-    from isthmus.reports.sections.classes import class_counts
+    from isthmus.reports import class_counts
 
     accuracy, header, rows = class_counts(Y, predictions, classes["labels"])
     console.say(
@@ -66,8 +66,7 @@ def tell_classes(
 
 def tell_fit(console: Any, search: Any, output: str, report: str | None) -> None:
     """Show the comparison, the answers, the errors or the classes, and what to do next."""
-    from isthmus.reports.sections.choice import answer_rows
-    from isthmus.reports.sections.inputs import block_rows
+    from isthmus.reports import answer_rows, block_rows
 
     summary = search.training_summary()
     header = ["method", "R2", "difference", "fit s"]

@@ -148,11 +148,11 @@ def imitate(
         raise InputError("--output - : name a file, the page or the angles.")
     only_angles = Path(output).suffix.lower() in ANGLES
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.persistence.outputs import Outputs
+    from isthmus.persistence import Outputs
 
     def make(progress: Any, film: bool) -> Any:
         if mocap is not None:
-            from isthmus.applications.imitation.mocap_story import copy_mocap, mocap_story
+            from isthmus.applications.imitation import copy_mocap, mocap_story
 
             copied = copy_mocap(
                 mocap,
@@ -172,12 +172,12 @@ def imitate(
             )
             return mocap_story(copied, film=film, progress=progress)
         if write is not None:
-            from isthmus.applications.imitation.writing import writing_story
+            from isthmus.applications.imitation import writing_story
 
             return writing_story(
                 write, caricature=caricature, order=order, film=film, random_state=seed
             )
-        from isthmus.applications.imitation import stories
+        from isthmus.applications.imitation import learned_story, video_story
 
         common: dict[str, Any] = {
             "n_frames": frames,
@@ -187,10 +187,10 @@ def imitate(
             "progress": progress,
         }
         if video is None:
-            return stories.learned_story(clip=clip, **common)
+            return learned_story(clip=clip, **common)
         if background is None or not skin:
             raise InputError("--video needs --background room.png and --skin x,y.")
-        return stories.video_story(video, background, [_place(text) for text in skin], **common)
+        return video_story(video, background, [_place(text) for text in skin], **common)
 
     inputs = [name for name in (mocap, video, background, arm) if name]
     is_filmed = False
@@ -200,14 +200,14 @@ def imitate(
         film_file = None if only_angles else plan(outputs, str(film))
         with console.progress() as progress:
             if film_file is None:
-                from isthmus.applications.imitation.trajectory_files import trajectory_bytes
+                from isthmus.applications.imitation import trajectory_bytes
 
                 story = make(progress, False)
                 kind = Path(output).suffix.lower()
                 data = trajectory_bytes(kind, story.arm.names, story.q, 1 / story.fps)
                 main_file.write(data)
             else:
-                from isthmus.applications.imitation.show import write_film_to, write_page
+                from isthmus.applications.imitation import write_film_to, write_page
 
                 # Before minutes of learning, not after.
                 is_filmed = _can_film(console, is_optional=bool(mocap or write))
@@ -224,7 +224,7 @@ def imitate(
 
 def _can_film(console: Console, is_optional: bool) -> bool:
     """Whether a film can be made; what learns from pictures cannot do without a renderer."""
-    from isthmus.applications.imitation.extras import check_installed
+    from isthmus.applications.imitation import check_installed
 
     try:
         check_installed()

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from isthmus.cli.app import InputError
-from isthmus.problems.streams.sources import Rows
-from isthmus.tables.pairs import Reading
+from isthmus.problems import Rows
+from isthmus.tables import Reading
 
 
 def is_large(path: str, memory: float | None) -> bool:

@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 
 from isthmus.cli.app import InputError
 from isthmus.cli.console import current
-from isthmus.inspection._model import split_model
-from isthmus.tables.categories import expand
-from isthmus.tables.errors import some
-from isthmus.tables.kinds import Column
-from isthmus.tables.names import find_all, suggest
-from isthmus.tables.pairs import Reading, align
-from isthmus.tables.row_names import Wanted, read_together
-from isthmus.tables.table import Table
+from isthmus.inspection import split_model
+from isthmus.tables import (
+    Column,
+    Reading,
+    Table,
+    Wanted,
+    align,
+    expand,
+    find_all,
+    read_together,
+    some,
+    suggest,
+)
 
 
 def known_tables(search: Any) -> list[dict[str, Any]]:

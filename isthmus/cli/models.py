@@ -8,8 +8,7 @@ import numpy as np
 
 from isthmus.cli.app import InputError
 from isthmus.cli.planning import check_file
-from isthmus.inspection import Trusted
-from isthmus.inspection.trust_layer import TrustLayer
+from isthmus.inspection import Trusted, TrustLayer
 
 
 def load_search(path: str, trusted_key: str | None = None) -> Any:

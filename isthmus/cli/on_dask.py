@@ -10,7 +10,7 @@ from typing import Any
 
 from isthmus.cli.app import InputError
 from isthmus.cli.console import current
-from isthmus.tables.errors import some
+from isthmus.tables import some
 
 _SECONDS = 10  # to wait for the scheduler
 
@@ -34,7 +34,7 @@ def open_dask_rows(path: str, targets: list[str], ignored: list[str], skip_empty
     """Return the rows of Parquet or CSV files, a folder or a pattern, that all workers can read."""
     import dask.dataframe as dd
 
-    from isthmus.problems.streams.dask_rows import DaskRows
+    from isthmus.problems.streams import DaskRows
 
     if not targets:
         raise InputError(f"{path}: name the outputs with --target-columns.")

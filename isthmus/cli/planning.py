@@ -10,7 +10,7 @@ import typer
 
 from isthmus.cli.app import InputError
 from isthmus.cli.console import current
-from isthmus.tables.reader import split_key
+from isthmus.tables import split_key
 
 PAGE = (".html", ".htm")
 

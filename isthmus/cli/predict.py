@@ -78,9 +78,8 @@ def predict(
     from isthmus.cli.matching import NewRows
     from isthmus.cli.models import load_model
     from isthmus.cli.planning import file_of, plan
-    from isthmus.persistence.outputs import Outputs
-    from isthmus.tables.pairs import Reading
-    from isthmus.tables.writing import WRITABLE
+    from isthmus.persistence import Outputs
+    from isthmus.tables import WRITABLE, Reading
 
     read = [path for each in new for path in file_of(each)]
     with Outputs(inputs=[model, *read]) as outputs:
@@ -145,14 +144,14 @@ class Outside:
 
     def summary(self) -> str:
         """Return the sentence for all blocks."""
-        from isthmus.inspection.trust import tell_outside
+        from isthmus.inspection import tell_outside
 
         return tell_outside(self.n_rows, self.causes, self.shift)
 
     @property
     def has_moved(self) -> bool:
         """Whether the rows lie farther out as a whole than chance takes them."""
-        from isthmus.inspection.trust import RARE_SHIFT
+        from isthmus.inspection import RARE_SHIFT
 
         return self.shift < RARE_SHIFT
 
@@ -161,7 +160,7 @@ class Outside:
         """Probability that the rows lie so far out as a whole by chance."""
         import numpy as np
 
-        from isthmus.inspection.trust import shift_p_value
+        from isthmus.inspection import shift_p_value
 
         return shift_p_value(np.concatenate(self._distances), self._usual)
 
@@ -187,8 +186,7 @@ def _write(
     import numpy as np
 
     from isthmus.cli.console import current
-    from isthmus.tables.categories import pick_labels
-    from isthmus.tables.writing import Writer
+    from isthmus.tables import Writer, pick_labels
 
     names = list(search.target_names_)
     classes = getattr(search, "origin_", {}).get("classes")

@@ -70,10 +70,9 @@ def report(
     from isthmus.cli.models import load_model
     from isthmus.cli.planning import PAGE, file_of, plan
     from isthmus.inspection import figures_of_merit
-    from isthmus.persistence.outputs import Outputs
+    from isthmus.persistence import Outputs
     from isthmus.reports import write_report
-    from isthmus.tables.names import split_names
-    from isthmus.tables.pairs import Reading
+    from isthmus.tables import Reading, split_names
 
     read = [path for each in (*files, outputs_file) for path in file_of(each)]
     with Outputs(inputs=[model, *read]) as outputs:
@@ -129,7 +128,7 @@ def _read(
     from isthmus.cli.app import InputError
     from isthmus.cli.console import current
     from isthmus.cli.matching import NewRows
-    from isthmus.tables.pairs import Reading, align
+    from isthmus.tables import Reading, align
 
     classes = getattr(search, "origin_", {}).get("classes")
     if classes is not None and y_file is None:
@@ -163,7 +162,7 @@ def _short(value: float) -> str:
 def _indicate(y: Any, classes: dict[str, Any]) -> Any:
     """Indicators of the classes of a table, all of which the model must know."""
     from isthmus.cli.app import InputError
-    from isthmus.tables.categories import indicate
+    from isthmus.tables import indicate
 
     unknown = (y.values[:, 0] < 0).nonzero()[0]
     if len(unknown):

@@ -45,9 +45,8 @@ def reproduce(
     from threadpoolctl import threadpool_limits
 
     from isthmus.cli.planning import PAGE, plan
-    from isthmus.papers.page import render_page, summarise
-    from isthmus.papers.registry import EXPERIMENTS
-    from isthmus.persistence.outputs import Outputs, write_atomically
+    from isthmus.papers import EXPERIMENTS, render_page, summarise
+    from isthmus.persistence import Outputs, write_atomically
 
     if show:
         rows = [[e.name, e.paper, e.place, e.question] for e in EXPERIMENTS.values()]
@@ -87,7 +86,7 @@ def reproduce(
 
 def _run(experiment: Any, seed: int, quick: bool) -> Any:
     """Run an experiment; one that fails is a result that says why."""
-    from isthmus.papers.experiment import Result
+    from isthmus.papers import Result
 
     try:
         return experiment.run(seed, quick)

@@ -19,15 +19,22 @@ from sklearn.neighbors import KNeighborsRegressor
 from threadpoolctl import threadpool_limits
 
 from isthmus._linalg import Array
-from isthmus.auto.answers import component_curve
-from isthmus.auto.ladder import LADDER
-from isthmus.auto.problem import Problem
+from isthmus.auto import LADDER, Problem, component_curve
 from isthmus.dependency import DependencyRegressor
 from isthmus.features import KernelMap
 from isthmus.inspection import ComponentCurveDisplay
-from isthmus.reports import figures as fig
-from isthmus.reports.page import Figure, Section, render
-from isthmus.reports.pictures import png_uri
+from isthmus.reports import (
+    ACCENT,
+    MUTED,
+    Figure,
+    Section,
+    layout,
+    markers,
+    numbers,
+    png_uri,
+    rank_scores,
+    render,
+)
 
 # A minute for the whole demonstration; the noise is an eighth of the brightest pixel.
 N_TRAIN, NOISE = 500, 2.0
@@ -187,12 +194,10 @@ def _results(found: Found) -> Section:
     bars = {
         "type": "bar",
         "orientation": "h",
-        "x": fig.numbers([row.error for row in found.rows][::-1]),
+        "x": numbers([row.error for row in found.rows][::-1]),
         "y": labels,
         "marker": {
-            "color": [fig.MUTED if row.fit_seconds is None else fig.ACCENT for row in found.rows][
-                ::-1
-            ]
+            "color": [MUTED if row.fit_seconds is None else ACCENT for row in found.rows][::-1]
         },
         "hovertemplate": "%{x}<extra></extra>",
     }
@@ -204,7 +209,7 @@ def _results(found: Found) -> Section:
     return Section(
         "Results",
         [f"{found.verdict} {WHOLE} Every other method chose its own settings by cross-validation."],
-        [Figure("errors", caption, [("", [bars], fig.layout("error per pixel", ""))], height=440)],
+        [Figure("errors", caption, [("", [bars], layout("error per pixel", ""))], height=440)],
         [("The same in numbers.", header, found.table())],
     )
 
@@ -230,7 +235,7 @@ def _curves(fitted: list[Row]) -> Section:
         curve = row.curve or {}
         if len(curve.get("n_components", ())) < 2:
             continue
-        variants.append((row.label, *fig.rank_scores(ComponentCurveDisplay(**curve))))
+        variants.append((row.label, *rank_scores(ComponentCurveDisplay(**curve))))
     names = " and ".join(label for label, *_ in variants)
     caption = (
         f"The score of every number of components of {names} in cross-validation, with standard errors; "
@@ -264,10 +269,8 @@ def _errors(found: Found, fitted: list[Row]) -> Section:
         error = row.predicted - found.Y_test
         each = np.sqrt((error**2).mean(axis=1))
         ink = found.Y_test.sum(axis=1)
-        points = fig.markers(ink[rows], each[rows], names, "ink %{x}<br>error %{y}")
-        residuals.append(
-            (row.label, [points], fig.layout("ink of the original", "error of the digit"))
-        )
+        points = markers(ink[rows], each[rows], names, "ink %{x}<br>error %{y}")
+        residuals.append((row.label, [points], layout("ink of the original", "error of the digit")))
         maps.append(
             (row.label, [png_uri(np.sqrt((error**2).mean(axis=0)).reshape(SHAPE), low=0, high=6)])
         )

@@ -1,7 +1,7 @@
 """Expansions with fewer points: faster predictions of any kernel model that is already fitted.
 
 =================  ====================================================================
-``compress.py``    ``compress``: any model, any method, the errors of every size
+``reduction.py``   ``compress``: any model, any method, the errors of every size
 ``arguments.py``   checks of its arguments, and limits
 ``sizes.py``       compressed models of every size, and the size that is taken
 ``output_rows.py`` rows at which outputs are fitted
@@ -17,14 +17,18 @@
 =================  ====================================================================
 """
 
-from isthmus.compression.compress import compress
-from isthmus.compression.models import CompressedClassifier as CompressedClassifier
-from isthmus.compression.models import CompressedOutlierDetector as CompressedOutlierDetector
-from isthmus.compression.models import CompressedRegressor as CompressedRegressor
-from isthmus.compression.models import CompressedTransformer as CompressedTransformer
-from isthmus.compression.path import CompressionPath as CompressionPath
-from isthmus.kernels.pursuit import greedy_pursuit as greedy_pursuit
+from isthmus._doors import open_door
 
-__all__ = [
-    "compress",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "reduction": "compress",
+    },
+    neighbours={
+        "models": "CompressedClassifier CompressedOutlierDetector "
+        "CompressedRegressor CompressedTransformer",
+        "path": "CompressionPath",
+        "select": "Problem make_problem order_points pursue",
+        "isthmus.kernels.pursuit": "greedy_pursuit",
+    },
+)

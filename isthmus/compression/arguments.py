@@ -10,8 +10,8 @@ import numpy as np
 from isthmus._linalg import Array
 from isthmus._validation import check_count, check_option
 from isthmus.expansion import Expansion
-from isthmus.kernels.checks import check_precomputed
-from isthmus.kernels.selection import METHODS as SELECTIONS
+from isthmus.kernels import METHODS as SELECTIONS
+from isthmus.kernels import check_precomputed
 
 METHODS = ("auto", "greedy", "rank", "landmarks", "construct")
 DEFAULT_TOL = 1e-3  # relative squared error, where neither a size nor a tolerance is given

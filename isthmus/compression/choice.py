@@ -14,7 +14,7 @@ from isthmus.compression.refit import OutputFit
 from isthmus.compression.select import Problem
 from isthmus.expansion import Expansion
 from isthmus.kernels import gram
-from isthmus.preimages.ranks import ranks
+from isthmus.preimages import ranks
 
 _POOR = 0.05  # of the outputs' squares: a pursuit that leaves less is not worth moving
 _MOVING_WORK = 2e10  # operations, a few seconds: beyond it points stay where they are

@@ -18,9 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._validation import check_count
 from isthmus.compression.models import CompressedClassifier, predicts_classes, wrap_parts
 from isthmus.compression.path import CompressionPath
-from isthmus.expansion import Expansion
-from isthmus.expansion.models import has_common_expansion
-from isthmus.kernels.gram import take
+from isthmus.expansion import Expansion, has_common_expansion
+from isthmus.kernels import take
 
 
 def holds_models(model: Any) -> bool:

@@ -13,8 +13,7 @@ from isthmus._linalg import BLOCK, Array, row_blocks
 from isthmus._saved import saved
 from isthmus._validation import check_memory
 from isthmus.expansion import Expansion
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.kernels import gram, gram_diagonal, take
 
 _VARIANCE_JITTER = 1e-10  # of the mean variance of a point
 

@@ -9,7 +9,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from isthmus._linalg import Array
 from isthmus.compression.refit import RIDGE
 from isthmus.compression.select import Problem
-from isthmus.kernels.pursuit import Pursuit, greedy_pursuit
+from isthmus.kernels import Pursuit, greedy_pursuit
 
 
 def exchange_points(problem: Problem, start: Pursuit, *, n_rounds: int) -> Pursuit:

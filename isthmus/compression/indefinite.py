@@ -8,9 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus.compression.select import Problem
-from isthmus.kernels.checks import CHEAP_ORDER, PSD_TOL, extreme_eigenvalues
-from isthmus.kernels.composite import is_psd
-from isthmus.kernels.pursuit import Pursuit, greedy_pursuit
+from isthmus.kernels import (
+    CHEAP_ORDER,
+    PSD_TOL,
+    Pursuit,
+    extreme_eigenvalues,
+    greedy_pursuit,
+    is_psd,
+)
 
 
 def check_definite(problem: Problem, method: str, chunk_size: int | None) -> None:

@@ -31,9 +31,8 @@ from isthmus.compression.probabilities import (
     sigmoid_parameters,
 )
 from isthmus.compression.thresholds import tells_pairs_apart
-from isthmus.expansion import Expansion
-from isthmus.expansion.models import is_latent_binary
-from isthmus.kernels.sparse_rows import takes_sparse_rows
+from isthmus.expansion import Expansion, is_latent_binary
+from isthmus.kernels import takes_sparse_rows
 
 
 class Compressed(BaseEstimator):
@@ -79,7 +78,7 @@ class Compressed(BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Compressed:
         """Fit the estimator, then keep its points that matter."""
         from isthmus.compression.composite import count_points
-        from isthmus.compression.compress import compress  # it makes objects of this class
+        from isthmus.compression.reduction import compress  # it makes objects of this class
 
         model = clone(self.estimator).fit(X, y) if y is not None else clone(self.estimator).fit(X)
         size = None if self.n_points is None else min(self.n_points, count_points(model))

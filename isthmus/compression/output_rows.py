@@ -13,9 +13,7 @@ from isthmus._linalg import BLOCK, Array, row_blocks
 from isthmus.compression.refit import OutputFit, fit_outputs
 from isthmus.compression.select import Problem, memory_bound
 from isthmus.expansion import Expansion
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal, length, take
-from isthmus.kernels.pursuit import Pursuit
+from isthmus.kernels import Pursuit, gram, gram_diagonal, length, take
 
 _WORKING_COPIES = 8  # of them, in other bases and beside the outputs
 

@@ -11,8 +11,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 
 from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
 from isthmus.compression.deviations import Deviations
-from isthmus.expansion import Expansion
-from isthmus.expansion.models import is_latent_binary
+from isthmus.expansion import Expansion, is_latent_binary
 
 # The trapezoidal rule, whose error falls exponentially for analytic functions: below 1e-12 for deviations
 # up to 10. Gauss-Hermite nodes would have to be many more, because a sigmoid has poles near the real line.

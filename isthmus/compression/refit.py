@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
 from isthmus._linalg import Array
-from isthmus.kernels.pursuit import back_to_points
+from isthmus.kernels import back_to_points
 
 RIDGE = 1e-10  # of the mean squared column: points alike would make the system singular
 _WEIGHTS = np.geomspace(1e-6, 10.0, 15)  # of the mean squared column

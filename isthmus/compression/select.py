@@ -15,17 +15,19 @@ from sklearn.utils import check_random_state
 from isthmus._linalg import ROUNDING, Array, row_blocks
 from isthmus._validation import check_memory
 from isthmus.expansion import Expansion
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal, take
-from isthmus.kernels.pursuit import Pursuit, greedy_pursuit
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.kernels.selection import (
+from isthmus.kernels import (
+    Precomputed,
+    Pursuit,
+    gram,
+    gram_diagonal,
+    greedy_pursuit,
     kernel_columns,
     landmark_factor,
     pivoted_cholesky,
+    resolve_kernel,
     select_landmarks,
+    take,
 )
-from isthmus.kernels.wrappers import Precomputed
 
 _PROGRESS = 0.9  # of the points are left by a round of blocks at most, or the rounds end
 

@@ -15,7 +15,7 @@ from isthmus.compression.refit import OutputFit
 from isthmus.compression.select import Problem
 from isthmus.compression.thresholds import class_thresholds
 from isthmus.expansion import Expansion
-from isthmus.kernels.pursuit import Pursuit
+from isthmus.kernels import Pursuit
 
 _WITHIN = 1.01  # sizes whose validation error is within one per cent of the best are as good
 _SIZES_TRIED = 40  # on the validation rows, in equal ratios

@@ -37,61 +37,21 @@ the directory named by the environment variable ``ISTHMUS_DATA``, then in the ca
 has one row a set.
 """
 
-from isthmus.datasets.generators import (
-    make_curves,
-    make_kappa_regression,
-    make_low_rank_regression,
-)
-from isthmus.datasets.images import (
-    load_faces,
-    load_objects,
-    load_silhouette_pose,
-    load_statue_face_pose,
-    load_usps,
-)
-from isthmus.datasets.loaders import load_mulan, load_nir
-from isthmus.datasets.motion import load_letters, load_mocap
-from isthmus.datasets.spectra import make_spectra
-from isthmus.datasets.store import DatasetNotFoundError, isthmus_data_home
-from isthmus.datasets.structures import (
-    load_cb513,
-    load_graphs,
-    load_jester,
-    load_nettalk,
-    load_ocr_words,
-)
-from isthmus.datasets.tables import (
-    load_letter,
-    load_multilabel,
-    load_raetsch,
-    load_sarcos,
-    load_table,
-)
+from isthmus._doors import open_door
 
-__all__ = [
-    "DatasetNotFoundError",
-    "isthmus_data_home",
-    "load_cb513",
-    "load_faces",
-    "load_graphs",
-    "load_jester",
-    "load_letter",
-    "load_letters",
-    "load_mocap",
-    "load_mulan",
-    "load_multilabel",
-    "load_nettalk",
-    "load_nir",
-    "load_objects",
-    "load_ocr_words",
-    "load_raetsch",
-    "load_sarcos",
-    "load_silhouette_pose",
-    "load_statue_face_pose",
-    "load_table",
-    "load_usps",
-    "make_curves",
-    "make_kappa_regression",
-    "make_low_rank_regression",
-    "make_spectra",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "generators": "make_curves make_kappa_regression make_low_rank_regression",
+        "images": "load_faces load_objects load_silhouette_pose load_statue_face_pose load_usps",
+        "loaders": "load_mulan load_nir",
+        "motion": "load_letters load_mocap",
+        "spectra": "make_spectra",
+        "store": "DatasetNotFoundError isthmus_data_home",
+        "structures": "load_cb513 load_graphs load_jester load_nettalk load_ocr_words",
+        "tables": "load_letter load_multilabel load_raetsch load_sarcos load_table",
+    },
+    neighbours={
+        "registry": "SETS",
+    },
+)

@@ -4,6 +4,11 @@
 pre-image, or among candidates that a generator of :mod:`isthmus.preimages` proposes.
 """
 
-from isthmus.dependency.regressor import DependencyRegressor
+from isthmus._doors import open_door
 
-__all__ = ["DependencyRegressor"]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "regressor": "DependencyRegressor",
+    },
+)

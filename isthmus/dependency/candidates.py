@@ -12,12 +12,10 @@ from isthmus._linalg import Array
 from isthmus._saved import saved
 from isthmus.dependency.held_out import HeldOut, choose, propose, rows_of_regression, total
 from isthmus.dependency.row_weights import factorise, row_weights
-from isthmus.kernels import gram
-from isthmus.kernels.gram import owned, take
-from isthmus.kernels.sequences.vectors import are_vectors
-from isthmus.preimages import AlignedClassifier, LogPool, NeighbourAnswers
-from isthmus.preimages.generators.windows import are_symbols
-from isthmus.preimages.object_losses import ObjectLosses
+from isthmus.kernels import gram, owned, take
+from isthmus.kernels.sequences import are_vectors
+from isthmus.preimages import AlignedClassifier, LogPool, NeighbourAnswers, ObjectLosses
+from isthmus.preimages.generators import are_symbols
 
 ALPHAS = (0.01, 0.1, 1.0)
 N_CANDIDATES = 30

@@ -13,10 +13,8 @@ from sklearn.utils import get_tags
 
 from isthmus._linalg import Array, spreads
 from isthmus.dependency.linear_part import embed_inputs
-from isthmus.features import KernelMap
-from isthmus.features.left_out import distinct, left_out_ridge
-from isthmus.kernels import RBF, Linear, Standardised, median_gamma
-from isthmus.kernels.gram import take
+from isthmus.features import KernelMap, distinct, left_out_ridge
+from isthmus.kernels import RBF, Linear, Standardised, median_gamma, take
 
 _WIDTHS = (0.03, 0.1, 0.3, 1.0, 3.0)  # times one over the median squared distance
 _WIDTH_ROWS = 500  # by which widths are compared; by 300 of them errors grow by a fifth

@@ -12,11 +12,10 @@ from sklearn.base import clone
 
 from isthmus._linalg import TIE, Array
 from isthmus.dependency.row_weights import factorise, row_weights
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal, length, take
-from isthmus.kernels.sequences.encoding import plain
-from isthmus.preimages.generators.order import content_order, copy_groups, identity
-from isthmus.preimages.object_losses import ObjectLosses
+from isthmus.kernels import gram, gram_diagonal, length, take
+from isthmus.kernels.sequences import plain
+from isthmus.preimages import ObjectLosses
+from isthmus.preimages.generators import content_order, copy_groups, identity
 
 # Weights of the log-probability, in units of the ratio of the spreads of losses and log-probabilities
 # among the candidates of a row; infinity leaves the order of the generator as it is.

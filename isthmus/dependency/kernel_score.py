@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels import gram, gram_diagonal
 
 
 def kernel_score(outputs: Any, truth: Any, predicted: Any, sample_weight: Any = None) -> float:

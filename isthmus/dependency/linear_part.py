@@ -14,14 +14,9 @@ from sklearn.utils.validation import has_fit_parameter
 from isthmus._linalg import ROUNDING, Array
 from isthmus._validation import check_memory, warn
 from isthmus.expansion import Expansion
-from isthmus.features import KernelMap
-from isthmus.features.axes import NO_DIFFERENCE
-from isthmus.features.cost import is_affordable
-from isthmus.kernels import gram
-from isthmus.kernels.gram import length
-from isthmus.kernels.wrappers import is_precomputed
-from isthmus.regression import ReducedRankRegression
-from isthmus.regression.kernel_ridge import DualRidge, dual_ridge
+from isthmus.features import NO_DIFFERENCE, KernelMap, is_affordable
+from isthmus.kernels import gram, is_precomputed, length
+from isthmus.regression import DualRidge, ReducedRankRegression, dual_ridge
 
 _LINEAR_TOL = 1e-6  # relative difference to the map's own predictions
 _NO_SPREAD = 1e-6  # of ridge or trace: with less than this nothing but the mean is left

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from isthmus._linalg import Array
 from isthmus.dependency.held_out import HeldOut, choose
 from isthmus.features import KernelMap
-from isthmus.kernels import PositionKernel, SequenceKernel
-from isthmus.kernels.gram import take
+from isthmus.kernels import PositionKernel, SequenceKernel, take
 
 _TRIAL_ROWS = 1000  # to learn from in a trial: one takes about a second
 _TRIAL_ANSWERS = 60  # answers of a trial, about a second too

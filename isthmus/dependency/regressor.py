@@ -35,16 +35,11 @@ from isthmus.dependency.stages import StagesMixin
 from isthmus.dependency.streamed import fit_source, forget_stages, is_single
 from isthmus.dependency.unseen import Training, counted_samples, prepare_learned
 from isthmus.expansion import Expansion
-from isthmus.features import KernelMap
-from isthmus.features.samples import accepts_sparse, check_samples, set_kernel_tags
-from isthmus.kernels.gram import length, owned
-from isthmus.kernels.samples import takes_vectors
-from isthmus.kernels.sparse_rows import refuse_sparse
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.features import KernelMap, accepts_sparse, check_samples, set_kernel_tags
+from isthmus.kernels import is_precomputed, length, owned, refuse_sparse, takes_vectors
 from isthmus.preimages import Learned, make_preimage
-from isthmus.problems.splits import checked_folds
-from isthmus.problems.streams.blockwise import FittedToBlocks, by_blocks, score_source
-from isthmus.problems.streams.sources import Rows, as_rows
+from isthmus.problems import Rows, checked_folds
+from isthmus.problems.streams import FittedToBlocks, as_rows, by_blocks, score_source
 
 _FLOATS = (np.float64, np.float32)
 

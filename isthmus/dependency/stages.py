@@ -22,14 +22,9 @@ from isthmus.dependency.held_out import HeldOut, rows_of_regression
 from isthmus.dependency.linear_part import ridge_weights
 from isthmus.dependency.open_choice import beats, choose_open, of_strings
 from isthmus.features import KernelMap
-from isthmus.kernels import Gaussian, VectorSequenceKernel
-from isthmus.kernels.graphs.choices import default_graph_kernel
-from isthmus.kernels.graphs.graph import are_graphs
-from isthmus.kernels.products import Linear
-from isthmus.kernels.samples import takes_vectors
-from isthmus.kernels.sequences.ngrams import NgramKernel
-from isthmus.kernels.sequences.vectors import are_vectors
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import Gaussian, Linear, VectorSequenceKernel, is_precomputed, takes_vectors
+from isthmus.kernels.graphs import are_graphs, default_graph_kernel
+from isthmus.kernels.sequences import NgramKernel, are_vectors
 from isthmus.preimages import CandidateSearch, Learned
 
 _ENOUGH_ROWS = 30  # with fewer a comparison of generators tells nothing

@@ -13,13 +13,9 @@ from isthmus._validation import check_enough_samples
 from isthmus.dependency.chosen_ridge import WEIGHT_ROWS, choose_stages
 from isthmus.dependency.linear_part import in_kernel_units, map_factors, scales_columns
 from isthmus.expansion import Expansion
-from isthmus.features import KernelMap
-from isthmus.features.left_out import rows_within
-from isthmus.problems import Moments
-from isthmus.problems.streams.sources import Rows
-from isthmus.regression import ReducedRankRegression
-from isthmus.regression.base import LatentRegression
-from isthmus.regression.streamed import check_source, check_targets
+from isthmus.features import KernelMap, rows_within
+from isthmus.problems import Moments, Rows
+from isthmus.regression import LatentRegression, ReducedRankRegression, check_source, check_targets
 
 
 def fit_source(model: Any, source: Rows) -> dict[str, Any]:

@@ -17,12 +17,10 @@ from sklearn.utils import get_tags
 
 from isthmus._linalg import Array
 from isthmus.dependency.linear_part import can_be_weighted, for_all_outputs
-from isthmus.features.samples import weighted_samples
-from isthmus.kernels.distinct import sample_groups
-from isthmus.kernels.gram import take
-from isthmus.preimages import Learned
-from isthmus.preimages.ranks import ranks
-from isthmus.problems.ridge import Distinct
+from isthmus.features import weighted_samples
+from isthmus.kernels import sample_groups, take
+from isthmus.preimages import Learned, ranks
+from isthmus.problems import Distinct
 
 ENOUGH_TO_HOLD_OUT = 20  # samples, of which four are held out
 _EVERY_FIFTH = 5  # every fifth sample

@@ -7,6 +7,14 @@
 ================  =========================================================================
 """
 
-from isthmus.expansion.expansion import Expansion
+from isthmus._doors import open_door
 
-__all__ = ["Expansion"]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "expansion": "Expansion",
+    },
+    neighbours={
+        "models": "has_common_expansion is_latent_binary",
+    },
+)

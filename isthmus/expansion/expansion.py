@@ -12,10 +12,7 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from isthmus._linalg import Array
 from isthmus._saved import saved
 from isthmus.expansion.noise import without_noise
-from isthmus.kernels import gram
-from isthmus.kernels.gram import length
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import gram, is_precomputed, length, resolve_kernel
 
 _KERNEL_VALUES = 2**19  # kernel values held at a time: they stay in the cache
 

@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus.expansion.expansion import Expansion
-from isthmus.kernels import Kernel
-from isthmus.kernels.resolve import resolve_kernel
+from isthmus.kernels import Kernel, resolve_kernel
 
 _DENSE_BYTES = 2**26  # of a dense copy of sparse points
 

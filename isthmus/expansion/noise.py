@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.gaussian_process.kernels import Exponentiation, Product, Sum, WhiteKernel
 
-from isthmus.kernels.composite import Constant
+from isthmus.kernels import Constant
 
 
 def without_noise(kernel: Any) -> Any:

@@ -21,34 +21,25 @@ class                                what it is
 ==================================== ===================================================
 """
 
-from isthmus.features.block_treatments import BlockTreatments
-from isthmus.features.fourier import FourierFeatures
-from isthmus.features.kernel_map import KernelMap
-from isthmus.features.landmarks import Landmarks
-from isthmus.features.transfer import InstrumentTransfer
-from isthmus.features.treatments import (
-    Absorbance,
-    Baseline,
-    Detrend,
-    GapDerivative,
-    NormalVariate,
-    SavitzkyGolay,
-    ScatterCorrection,
-    Whittaker,
-)
+from isthmus._doors import open_door
 
-__all__ = [
-    "Absorbance",
-    "Baseline",
-    "BlockTreatments",
-    "Detrend",
-    "FourierFeatures",
-    "GapDerivative",
-    "InstrumentTransfer",
-    "KernelMap",
-    "Landmarks",
-    "NormalVariate",
-    "SavitzkyGolay",
-    "ScatterCorrection",
-    "Whittaker",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "block_treatments": "BlockTreatments",
+        "fourier": "FourierFeatures",
+        "kernel_map": "KernelMap",
+        "landmarks": "Landmarks",
+        "transfer": "InstrumentTransfer",
+        "treatments": "Absorbance Baseline Detrend GapDerivative NormalVariate "
+        "SavitzkyGolay ScatterCorrection Whittaker",
+    },
+    neighbours={
+        "axes": "NO_DIFFERENCE",
+        "cost": "is_affordable",
+        "left_out": "distinct left_out_ridge rows_within",
+        "samples": "accepts_sparse check_no_kernel check_samples set_kernel_tags weighted_samples",
+        "sampling": "draw_sample",
+        "treatments": "LinearTreatment",
+    },
+)

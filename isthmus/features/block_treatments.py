@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._validation import BaseEstimator, validate_data
-from isthmus.regression.blocks import resolve_blocks
+from isthmus.regression import resolve_blocks
 
 
 class BlockTreatments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import column_signs
-from isthmus._linalg.eigen import leading_or_all_pairs, smallest_ritz_value
+from isthmus._linalg import column_signs, leading_or_all_pairs, smallest_ritz_value
 from isthmus._validation import check_memory
 from isthmus.features.axes import KernelAxes, MapOptions, choose_rank
 from isthmus.features.cost import EIGEN_BYTES
-from isthmus.kernels import gram
-from isthmus.kernels.centering import center_train
-from isthmus.kernels.checks import check_gram_finite, check_precomputed, check_psd
-from isthmus.kernels.composite import is_psd
-from isthmus.kernels.gram import length, owned
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import (
+    center_train,
+    check_gram_finite,
+    check_precomputed,
+    check_psd,
+    gram,
+    is_precomputed,
+    is_psd,
+    length,
+    owned,
+)
 
 DOUBLE_ROWS = 5000  # float32 eigenproblems up to this size are solved in float64
 

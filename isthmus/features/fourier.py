@@ -19,10 +19,8 @@ from isthmus.features.samples import (
     weighted_samples,
 )
 from isthmus.features.sampling import draw_sample
-from isthmus.kernels import RBF, L2Laplacian, Laplacian
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.problems.streams.blockwise import FittedToBlocks, maps_blocks
-from isthmus.problems.streams.sources import as_rows
+from isthmus.kernels import RBF, L2Laplacian, Laplacian, resolve_kernel
+from isthmus.problems.streams import FittedToBlocks, as_rows, maps_blocks
 
 NAMES = "rbf, laplacian and l2_laplacian"
 

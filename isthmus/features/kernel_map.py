@@ -26,12 +26,16 @@ from isthmus.features.samples import (
     weighted_samples,
 )
 from isthmus.features.streamed import StreamedMap, fit_map
-from isthmus.kernels.checks import check_precomputed
-from isthmus.kernels.gram import gram_blocks, gram_diagonal, length
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.streams.blockwise import FittedToBlocks, maps_blocks
-from isthmus.problems.streams.sources import Rows, as_rows
+from isthmus.kernels import (
+    check_precomputed,
+    gram_blocks,
+    gram_diagonal,
+    is_precomputed,
+    length,
+    resolve_kernel,
+)
+from isthmus.problems import Rows
+from isthmus.problems.streams import FittedToBlocks, as_rows, maps_blocks
 
 SOLVERS = {"exact": fit_exact, "landmarks": fit_landmarks, "fourier": fit_fourier}
 _OF_ONE_SOLVER = (

@@ -11,10 +11,17 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array, row_blocks
 from isthmus._validation import warn
-from isthmus.kernels.checks import check_gram_finite
-from isthmus.kernels.gram import gram, gram_diagonal, length, take
-from isthmus.kernels.selection import landmark_factor, pivot_tol, select_landmarks
-from isthmus.kernels.wrappers import Precomputed
+from isthmus.kernels import (
+    Precomputed,
+    check_gram_finite,
+    gram,
+    gram_diagonal,
+    landmark_factor,
+    length,
+    pivot_tol,
+    select_landmarks,
+    take,
+)
 
 HELD_OUT = 1000
 """Samples on which the error is estimated: a relative error of 1e-3 or 1e-1 is known to some percent."""

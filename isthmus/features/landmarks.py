@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg.eigen import largest_eigenvalue, smallest_ritz_value
+from isthmus._linalg import largest_eigenvalue, smallest_ritz_value
 from isthmus._validation import check_memory, check_option, check_rank, warn
 from isthmus.features.cost import FACTOR_OPERATIONS, is_share, most_landmarks
 from isthmus.features.landmark_number import choose_landmarks
@@ -20,23 +20,31 @@ from isthmus.features.samples import (
     weighted_samples,
 )
 from isthmus.features.sampling import draw_sample
-from isthmus.kernels import Precomputed, gram, gram_blocks
-from isthmus.kernels.checks import (
+from isthmus.kernels import (
     CHEAP_ORDER,
+    METHODS,
     ROUGH,
+    Precomputed,
     check_precomputed,
     check_psd,
+    distinct_samples,
     extreme_eigenvalues,
+    gram,
+    gram_blocks,
+    gram_diagonal,
+    is_precomputed,
+    is_psd,
+    landmark_factor,
+    length,
+    owned,
+    pivot_tol,
+    resolve_kernel,
+    select_landmarks,
+    take,
+    takes_vectors,
 )
-from isthmus.kernels.composite import is_psd
-from isthmus.kernels.distinct import distinct_samples
-from isthmus.kernels.gram import gram_diagonal, length, owned, take
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.kernels.samples import takes_vectors
-from isthmus.kernels.selection import METHODS, landmark_factor, pivot_tol, select_landmarks
-from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.streams.blockwise import FittedToBlocks, maps_blocks
-from isthmus.problems.streams.sources import Rows, as_rows
+from isthmus.problems import Rows
+from isthmus.problems.streams import FittedToBlocks, as_rows, maps_blocks
 
 # Larger buffers exceed malloc's mmap threshold and page-fault on every block.
 LANDMARK_BYTES = 2**22

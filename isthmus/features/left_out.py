@@ -8,11 +8,8 @@ import numpy as np
 
 from isthmus._linalg import Array
 from isthmus._validation import N_FOLDS
-from isthmus.kernels import Linear, gram
-from isthmus.kernels.distinct import copy_groups
-from isthmus.kernels.gram import take
-from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.ridge import Distinct, RidgeSpectrum
+from isthmus.kernels import Linear, copy_groups, gram, is_precomputed, take
+from isthmus.problems import Distinct, RidgeSpectrum
 
 _BYTES_PER_PAIR = 80  # of rows, in all matrices of a choice
 _MEAN_SHARES = np.logspace(-6, 2, 25)  # weights that are compared, times the mean eigenvalue

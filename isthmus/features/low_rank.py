@@ -13,7 +13,7 @@ from isthmus.features.axes import KernelAxes, MapOptions, choose_rank
 from isthmus.features.cost import EIGEN_OPERATIONS, is_share, most_landmarks, share_for_ridge
 from isthmus.features.fourier import FourierFeatures
 from isthmus.features.landmarks import Landmarks
-from isthmus.kernels.gram import gram_diagonal, length
+from isthmus.kernels import gram_diagonal, length
 
 
 def fit_landmarks(kernel: Any, X: Any, options: MapOptions) -> KernelAxes:

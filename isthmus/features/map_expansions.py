@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus.expansion import Expansion
-from isthmus.kernels.gram import gram, length
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import gram, is_precomputed, length
 
 _MEAN_RIDGE = 1e-10  # of the mean diagonal: equal points would make the system singular
 

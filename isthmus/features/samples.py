@@ -12,11 +12,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.gaussian_process.kernels import Kernel as GPKernel
 
 from isthmus._validation import BaseEstimator, check_weights, refuse_dask, validate_data
-from isthmus.kernels.gram import take
-from isthmus.kernels.resolve import NAMES, kernel_names
-from isthmus.kernels.samples import takes_vectors
-from isthmus.kernels.sparse_rows import takes_sparse_rows
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import (
+    NAMES,
+    is_precomputed,
+    kernel_names,
+    take,
+    takes_sparse_rows,
+    takes_vectors,
+)
 
 
 def check_samples(estimator: Any, X: Any, kernel: Any, *, reset: bool) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from isthmus.features.cost import EIGEN_OPERATIONS, is_share, most_landmarks
-from isthmus.problems.streams.sources import Rows
+from isthmus.problems import Rows
 
 # At least so many rows, for kernel widths and k-means, and so many for each landmark.
 _SAMPLE_ROWS = 10_000

@@ -19,9 +19,8 @@ from isthmus.features.low_rank import (
     unfitted_landmarks,
 )
 from isthmus.features.sampling import draw_sample
-from isthmus.kernels.gram import gram
-from isthmus.problems import Moments
-from isthmus.problems.streams.sources import Rows
+from isthmus.kernels import gram
+from isthmus.problems import Moments, Rows
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from isthmus._validation import (
     validate_data,
     warn,
 )
-from isthmus.kernels.distinct import deal_by_content
+from isthmus.kernels import deal_by_content
 
 _FEWEST_JUDGED = 3  # standards: without one, two still differ
 _LEAST_EXPLAINED = 0.5  # share of what standards differ by; less of it is no transfer

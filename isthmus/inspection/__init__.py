@@ -26,51 +26,41 @@ are small frozen records with named fields.
 Pictures are in ``displays/``, one class per picture; :mod:`isthmus.inspection.displays` lists them.
 """
 
-from isthmus.inspection.coefficients import coefficient_intervals
-from isthmus.inspection.displays.columns import CoefficientsDisplay, LoadingsDisplay, VIPDisplay
-from isthmus.inspection.displays.component_curve import ComponentCurveDisplay
-from isthmus.inspection.displays.compression import CompressionDisplay
-from isthmus.inspection.displays.explained_variance import ExplainedVarianceDisplay
-from isthmus.inspection.displays.parity import ParityDisplay
-from isthmus.inspection.displays.preimages import PreimageDisplay
-from isthmus.inspection.displays.s_plot import SPlotDisplay
-from isthmus.inspection.displays.scores import ScoresDisplay
-from isthmus.inspection.displays.subspace import SubspaceDisplay
-from isthmus.inspection.domain import Domain as Domain
-from isthmus.inspection.importance import selectivity_ratio, vip
-from isthmus.inspection.merit import FiguresOfMerit as FiguresOfMerit
-from isthmus.inspection.merit import figures_of_merit
-from isthmus.inspection.merit import rmse as rmse
-from isthmus.inspection.outliers import hotelling_t2, leverage, q_residuals
-from isthmus.inspection.permutation import permutation_test
-from isthmus.inspection.prediction import prediction_interval
-from isthmus.inspection.trust import OutsideDomainWarning
-from isthmus.inspection.trust import Trust as Trust
-from isthmus.inspection.trusted import Trusted
-from isthmus.inspection.variance import explained_variance
+from isthmus._doors import open_door
 
-__all__ = [
-    "CoefficientsDisplay",
-    "ComponentCurveDisplay",
-    "CompressionDisplay",
-    "ExplainedVarianceDisplay",
-    "LoadingsDisplay",
-    "OutsideDomainWarning",
-    "ParityDisplay",
-    "PreimageDisplay",
-    "SPlotDisplay",
-    "ScoresDisplay",
-    "SubspaceDisplay",
-    "Trusted",
-    "VIPDisplay",
-    "coefficient_intervals",
-    "explained_variance",
-    "figures_of_merit",
-    "hotelling_t2",
-    "leverage",
-    "permutation_test",
-    "prediction_interval",
-    "q_residuals",
-    "selectivity_ratio",
-    "vip",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "isthmus._validation": "OutsideDomainWarning",
+        "coefficients": "coefficient_intervals",
+        "displays.columns": "CoefficientsDisplay LoadingsDisplay VIPDisplay",
+        "displays.component_curve": "ComponentCurveDisplay",
+        "displays.compression": "CompressionDisplay",
+        "displays.explained_variance": "ExplainedVarianceDisplay",
+        "displays.parity": "ParityDisplay",
+        "displays.preimages": "PreimageDisplay",
+        "displays.s_plot": "SPlotDisplay",
+        "displays.scores": "ScoresDisplay",
+        "displays.subspace": "SubspaceDisplay",
+        "importance": "selectivity_ratio vip",
+        "merit": "figures_of_merit",
+        "outliers": "hotelling_t2 leverage q_residuals",
+        "permutation": "permutation_test",
+        "prediction": "prediction_interval",
+        "trusted": "Trusted",
+        "variance": "explained_variance",
+    },
+    neighbours={
+        "_domain_parts": "renumber without_rows",
+        "_model": "names_of_outputs split_model",
+        "displays._axes": "positions unit_of",
+        "distances": "is_curve",
+        "domain": "Domain",
+        "merit": "FiguresOfMerit rmse",
+        "order": "Order trend_p_value",
+        "outliers": "OutlierStatistic t2_limit",
+        "trust": "INSIDE_LEVEL RARE_SHIFT Trust shift_p_value tell_outside",
+        "trust_layer": "TrustLayer",
+        "unusual": "FitRows",
+    },
+)

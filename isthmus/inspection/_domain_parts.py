@@ -15,7 +15,7 @@ from isthmus._validation import N_FOLDS
 from isthmus.inspection.distances import PrincipalAxes, Subspace
 from isthmus.inspection.intervals import error_scale
 from isthmus.inspection.trust import INSIDE_LEVEL
-from isthmus.kernels.distinct import deal_by_content, sample_groups
+from isthmus.kernels import deal_by_content, sample_groups
 
 MOST_DOMAIN_ROWS = 2000  # that a domain is made of
 _LEVEL_OF_FEW = 0.99  # under a law whose tail is lighter than that of few rows

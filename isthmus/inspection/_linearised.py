@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import EPS, Array, power_of_two
 from isthmus.inspection._model import coef_2d, refit
-from isthmus.regression.base import LatentRegression
+from isthmus.regression import LatentRegression
 
 _STEP = 1e-5  # of each output's norm: central differences then err by about 1e-10 either way
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_weights, validate_data
 from isthmus.losses import Loss
-from isthmus.regression.base import LatentRegression
+from isthmus.regression import LatentRegression
 
 
 def check_model(model: Any) -> None:

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state, check_scalar
 from isthmus._linalg import Array
 from isthmus._validation import check_memory, check_option
 from isthmus.inspection._model import as_fitted, check_level, coef_2d, refit, training_rows
-from isthmus.regression.base import LatentRegression
+from isthmus.regression import LatentRegression
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, solve_triangular
 from scipy.spatial.distance import cdist
 
-from isthmus._linalg import EPS, ROUNDING, Array, power_of_two
-from isthmus._linalg.eigen import leading_pairs
+from isthmus._linalg import EPS, ROUNDING, Array, leading_pairs, power_of_two
 from isthmus._saved import saved
 from isthmus.inspection.axis import places_of
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels import gram, gram_diagonal
 
 _MOST_OF_PLANE = 50  # of a plane: what is beyond counts as beside it
 _NO_SPREAD_BESIDE = 1e-6  # of the spread of a column: less than this beside a plane says nothing

@@ -37,8 +37,8 @@ from isthmus.inspection.spacing import Spacing, find_spacing
 from isthmus.inspection.standing_out import find_aside
 from isthmus.inspection.trust import OutsideDomainWarning, Trust, tell_outside
 from isthmus.inspection.unusual import FitRows, find_in_x, find_in_y
-from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.streams.sources import as_rows
+from isthmus.kernels import is_precomputed
+from isthmus.problems.streams import as_rows
 
 _MOST_POINTS_KEPT = 500  # that it keeps
 

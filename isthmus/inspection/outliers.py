@@ -16,7 +16,7 @@ from isthmus.inspection._model import (
     row_weights,
     standardise,
 )
-from isthmus.regression.base import LatentRegression
+from isthmus.regression import LatentRegression
 
 # Below this power of Jackson and Mudholkar the normal approximation fails; a scaled chi-square is used.
 _SMALLEST_POWER = 0.1

@@ -14,7 +14,7 @@ from sklearn.utils import check_scalar
 
 from isthmus._linalg import Array
 from isthmus.inspection._model import as_fitted, check_rows, check_targets
-from isthmus.regression.base import LatentRegression
+from isthmus.regression import LatentRegression
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from isthmus.inspection._model import (
     refit,
     training_rows,
 )
-from isthmus.regression.base import LatentRegression
+from isthmus.regression import LatentRegression
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import ROUNDING, Array
-from isthmus._linalg.eigen import leading_pairs
+from isthmus._linalg import ROUNDING, Array, leading_pairs
 from isthmus.inspection._domain_parts import Folds, deal_folds, fold_planes, joint_limits, renumber
 from isthmus.inspection.trust import FAR_DISTANCE
 

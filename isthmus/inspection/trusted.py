@@ -35,9 +35,9 @@ from isthmus.inspection.transferred import (
 )
 from isthmus.inspection.trust_layer import TrustLayer
 from isthmus.inspection.unusual import FitRows
-from isthmus.model_selection.routing import routing_is_enabled, takes_groups
-from isthmus.model_selection.splits import is_auto, outer_splits
-from isthmus.problems.streams.sources import Rows, as_rows
+from isthmus.model_selection import is_auto, outer_splits, routing_is_enabled, takes_groups
+from isthmus.problems import Rows
+from isthmus.problems.streams import as_rows
 
 
 class Trusted(TrustLayer, MetaEstimatorMixin, BaseEstimator):

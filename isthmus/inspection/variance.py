@@ -16,7 +16,7 @@ from isthmus.inspection._model import (
     row_weights,
     standardise,
 )
-from isthmus.regression.base import LatentRegression
+from isthmus.regression import LatentRegression
 
 
 @dataclass(frozen=True)

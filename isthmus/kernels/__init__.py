@@ -37,79 +37,55 @@ precomputed                                                   ready kernel value
 ======================== ==================================== =====================================
 """
 
-from isthmus.kernels.bandwidth import median_gamma
-from isthmus.kernels.base import Kernel as Kernel
-from isthmus.kernels.base import VectorKernel as VectorKernel
-from isthmus.kernels.centering import center_train as center_train
-from isthmus.kernels.checks import check_precomputed as check_precomputed
-from isthmus.kernels.composite import Constant as Constant
-from isthmus.kernels.composite import Normalised
-from isthmus.kernels.composite import Power as Power
-from isthmus.kernels.composite import Product as Product
-from isthmus.kernels.composite import Standardised as Standardised
-from isthmus.kernels.composite import Sum as Sum
-from isthmus.kernels.distances import RBF, Laplacian
-from isthmus.kernels.distances import L2Laplacian as L2Laplacian
-from isthmus.kernels.gaussian import Gaussian
-from isthmus.kernels.gram import gram
-from isthmus.kernels.gram import gram_blocks as gram_blocks
-from isthmus.kernels.gram import shifted_gram as shifted_gram
-from isthmus.kernels.graphs.choices import graph_kernels
-from isthmus.kernels.graphs.cycles import Cycles
-from isthmus.kernels.graphs.graph import Graph
-from isthmus.kernels.graphs.graph import as_graph as as_graph
-from isthmus.kernels.graphs.marginalised import GraphKernel
-from isthmus.kernels.graphs.molecules import from_smiles, to_smiles
-from isthmus.kernels.graphs.molecules import to_molecule as to_molecule
-from isthmus.kernels.graphs.shortest_path import ShortestPath
-from isthmus.kernels.graphs.weisfeiler_lehman import (
-    WeisfeilerLehman,
-    WeisfeilerLehmanAssignment,
-    WeisfeilerLehmanWasserstein,
-)
-from isthmus.kernels.histograms import HistogramIntersection as HistogramIntersection
-from isthmus.kernels.indexed import Indexed
-from isthmus.kernels.postures import PoseKernel as PoseKernel
-from isthmus.kernels.products import Cosine as Cosine
-from isthmus.kernels.products import Exponential as Exponential
-from isthmus.kernels.products import Linear, Polynomial
-from isthmus.kernels.report import KernelReport as KernelReport
-from isthmus.kernels.report import check_kernel
-from isthmus.kernels.sequences.marginalised import SequenceKernel
-from isthmus.kernels.sequences.mismatch import MismatchKernel
-from isthmus.kernels.sequences.positions import PositionKernel
-from isthmus.kernels.sequences.spectrum import SpectrumKernel
-from isthmus.kernels.sequences.subsequence import SubsequenceKernel
-from isthmus.kernels.sequences.vectors import VectorSequenceKernel
-from isthmus.kernels.wrappers import Function as Function
-from isthmus.kernels.wrappers import Metric as Metric
-from isthmus.kernels.wrappers import Precomputed as Precomputed
+from isthmus._doors import open_door
 
-__all__ = [
-    "RBF",
-    "Cycles",
-    "Gaussian",
-    "Graph",
-    "GraphKernel",
-    "Indexed",
-    "Laplacian",
-    "Linear",
-    "MismatchKernel",
-    "Normalised",
-    "Polynomial",
-    "PositionKernel",
-    "SequenceKernel",
-    "ShortestPath",
-    "SpectrumKernel",
-    "SubsequenceKernel",
-    "VectorSequenceKernel",
-    "WeisfeilerLehman",
-    "WeisfeilerLehmanAssignment",
-    "WeisfeilerLehmanWasserstein",
-    "check_kernel",
-    "from_smiles",
-    "gram",
-    "graph_kernels",
-    "median_gamma",
-    "to_smiles",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "bandwidth": "median_gamma",
+        "composite": "Normalised",
+        "distances": "Laplacian RBF",
+        "gaussian": "Gaussian",
+        "gram_matrix": "gram",
+        "graphs.choices": "graph_kernels",
+        "graphs.cycles": "Cycles",
+        "graphs.graph": "Graph",
+        "graphs.marginalised": "GraphKernel",
+        "graphs.molecules": "from_smiles to_smiles",
+        "graphs.shortest_path": "ShortestPath",
+        "graphs.weisfeiler_lehman": "WeisfeilerLehman WeisfeilerLehmanAssignment "
+        "WeisfeilerLehmanWasserstein",
+        "indexed": "Indexed",
+        "products": "Linear Polynomial",
+        "report": "check_kernel",
+        "sequences.marginalised": "SequenceKernel",
+        "sequences.mismatch": "MismatchKernel",
+        "sequences.positions": "PositionKernel",
+        "sequences.spectrum": "SpectrumKernel",
+        "sequences.subsequence": "SubsequenceKernel",
+        "sequences.vectors": "VectorSequenceKernel",
+    },
+    neighbours={
+        "base": "Kernel VectorKernel",
+        "centering": "center_train",
+        "checks": "CHEAP_ORDER PSD_TOL ROUGH check_gram_finite check_precomputed "
+        "check_psd extreme_eigenvalues missing_part",
+        "composite": "Constant Power Product Standardised Sum is_psd",
+        "distances": "EuclideanKernel L2Laplacian PROFILE_FLOOR",
+        "distinct": "content_places copy_groups deal_by_content distinct_samples sample_groups",
+        "gram_matrix": "gram_blocks gram_diagonal length owned shifted_gram take",
+        "graphs.graph": "as_graph",
+        "graphs.molecules": "to_molecule",
+        "histograms": "HistogramIntersection",
+        "postures": "PoseKernel",
+        "products": "Cosine DotProductKernel Exponential",
+        "pursuit": "Pursuit back_to_points greedy_pursuit",
+        "report": "KernelReport",
+        "resolve": "NAMES kernel_names resolve_kernel",
+        "samples": "looks_like_vectors needs_vectors takes_vectors",
+        "selection": "METHODS kernel_columns landmark_factor pivot_tol pivoted_cholesky "
+        "select_landmarks",
+        "sparse_rows": "refuse_sparse takes_sparse_rows",
+        "wrappers": "Function Metric Precomputed is_precomputed",
+    },
+)

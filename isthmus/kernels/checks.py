@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh, lapack
 
-from isthmus._linalg.eigen import largest_eigenvalue
+from isthmus._linalg import largest_eigenvalue
 from isthmus._validation import warn
 
 # Shares of the largest value that rounding in the making of a matrix can reach.

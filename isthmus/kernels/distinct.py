@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
-from isthmus.kernels.gram import length, take
+from isthmus.kernels.gram_matrix import length, take
 
 # Entries of sparse rows up to which they are compared as dense ones, beyond by two drawn sums of each.
 _DENSE_ENTRIES = 2**22

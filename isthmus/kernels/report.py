@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus.kernels.checks import PSD_TOL, SYMMETRY_TOL
-from isthmus.kernels.gram import gram, gram_diagonal, take
+from isthmus.kernels.gram_matrix import gram, gram_diagonal, take
 
 _LARGE = 60.0  # seconds from which the cost of a matrix is worth a word
 _SAME_COSINE = 0.99  # mean cosine above which all objects look the same

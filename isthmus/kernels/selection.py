@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from isthmus._linalg import Array
 from isthmus._validation import check_memory, check_option
 from isthmus.kernels.distinct import distinct_samples
-from isthmus.kernels.gram import gram, gram_diagonal, length, take
+from isthmus.kernels.gram_matrix import gram, gram_diagonal, length, take
 from isthmus.kernels.samples import needs_vectors
 from isthmus.kernels.wrappers import Precomputed
 

@@ -20,24 +20,28 @@ Parameters left at None are set from a robust
 scale of the residuals.
 """
 
-from isthmus.losses.absolute import Absolute as Absolute
-from isthmus.losses.base import Loss
-from isthmus.losses.checks import check_gradient as check_gradient
-from isthmus.losses.epsilon_insensitive import EpsilonInsensitive
-from isthmus.losses.function import FunctionLoss as FunctionLoss
-from isthmus.losses.huber import Huber
-from isthmus.losses.huber_rows import HuberRows
-from isthmus.losses.log_cosh import LogCosh
-from isthmus.losses.logistic import Logistic as Logistic
-from isthmus.losses.poisson import Poisson as Poisson
-from isthmus.losses.quantile import Quantile
-from isthmus.losses.squared import Squared as Squared
+from isthmus._doors import open_door
 
-__all__ = [
-    "EpsilonInsensitive",
-    "Huber",
-    "HuberRows",
-    "LogCosh",
-    "Loss",
-    "Quantile",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "base": "Loss",
+        "epsilon_insensitive": "EpsilonInsensitive",
+        "huber": "Huber",
+        "huber_rows": "HuberRows",
+        "log_cosh": "LogCosh",
+        "quantile": "Quantile",
+    },
+    neighbours={
+        "absolute": "Absolute",
+        "checks": "check_gradient check_user_loss",
+        "function": "FunctionLoss",
+        "logistic": "Logistic",
+        "poisson": "Poisson",
+        "registry": "get_loss",
+        "residual": "ResidualLoss ScaleParameter check_positive",
+        "scale": "MAD_TO_DEVIATION column_medians robust_scale robust_scales",
+        "smoothing": "PiecewiseLinear",
+        "squared": "Squared",
+    },
+)

@@ -11,16 +11,19 @@ name                          what it is
 ============================= ============================================================
 """
 
-from isthmus.model_selection.component_search import ComponentSearchCV
-from isthmus.model_selection.interval_pls import IntervalPLS as IntervalPLS
-from isthmus.model_selection.interval_pls import interval_pls
-from isthmus.model_selection.sample_selection import duplex, kennard_stone
-from isthmus.model_selection.stability import selection_frequencies
+from isthmus._doors import open_door
 
-__all__ = [
-    "ComponentSearchCV",
-    "duplex",
-    "interval_pls",
-    "kennard_stone",
-    "selection_frequencies",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "component_search": "ComponentSearchCV",
+        "sample_selection": "duplex kennard_stone",
+        "spectral_intervals": "interval_pls",
+        "stability": "selection_frequencies",
+    },
+    neighbours={
+        "routing": "routing_is_enabled takes_groups",
+        "spectral_intervals": "IntervalPLS",
+        "splits": "ContentKFold is_auto outer_splits",
+    },
+)

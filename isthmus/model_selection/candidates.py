@@ -13,9 +13,8 @@ from sklearn.pipeline import Pipeline
 
 from isthmus._linalg import Array
 from isthmus._validation import check_alpha, check_rank, warn
-from isthmus.problems.scores import QUICK_SCORES, OutputMean
-from isthmus.regression.base import LatentRegression
-from isthmus.regression.crossval import PathScores, default_alphas, default_ranks
+from isthmus.problems import QUICK_SCORES, OutputMean
+from isthmus.regression import LatentRegression, PathScores, default_alphas, default_ranks
 
 
 def candidate_ranks(given: Any, model: Any, shape: tuple[int, int, int]) -> list[int]:

@@ -53,8 +53,8 @@ from isthmus.model_selection.scoring import (
 )
 from isthmus.model_selection.splits import drop_empty, make_splits
 from isthmus.model_selection.streamed import refit_source, search_source, source_score
-from isthmus.problems.streams.sources import as_rows
-from isthmus.regression.crossval import default_score, split_weights
+from isthmus.problems.streams import as_rows
+from isthmus.regression import default_score, split_weights
 
 
 @saved(cv_results_="any", error_score="any", best_score_="any")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from isthmus._linalg import Array
-from isthmus.problems.splits import Split
-from isthmus.regression.crossval import best_index, least_cost_index, simplest
+from isthmus.problems import Split
+from isthmus.regression import best_index, least_cost_index, simplest
 
 POOLED_RULES = ("pooled", "pooled_one_se", "randomization")
 COST_RULE = "cost"  # what "auto" stands for

@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 
 from isthmus._linalg import Array
 from isthmus._validation import warn
-from isthmus.kernels.gram import take
-from isthmus.problems.splits import Split
-from isthmus.regression.crossval import PathScores, path_scores
+from isthmus.kernels import take
+from isthmus.problems import Split
+from isthmus.regression import PathScores, path_scores
 
 
 @dataclass

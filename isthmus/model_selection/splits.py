@@ -11,8 +11,8 @@ from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, TimeSeri
 
 from isthmus._linalg import Array
 from isthmus._validation import N_FOLDS
-from isthmus.kernels.distinct import deal_by_content
-from isthmus.problems.splits import Split, without_empty
+from isthmus.kernels import deal_by_content
+from isthmus.problems import Split, without_empty
 
 
 class ContentKFold(KFold):

@@ -12,13 +12,14 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import check_cv
 
 from isthmus.model_selection.candidates import candidate_alphas, candidate_ranks
-from isthmus.problems import Moments
-from isthmus.problems.streams.sources import Rows, as_rows
-from isthmus.regression.crossval import moment_norm, relative_alphas
-from isthmus.regression.streamed import (
+from isthmus.problems import Moments, Rows
+from isthmus.problems.streams import as_rows
+from isthmus.regression import (
     check_folds,
     check_source,
     check_targets,
+    moment_norm,
+    relative_alphas,
     score_moments,
     train_moments,
 )

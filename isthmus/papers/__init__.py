@@ -18,3 +18,15 @@ The estimators of the library reach the same answers by better methods and offer
 lists in its docstring where everything in its paper is, and in ``experiments.toml`` the tables and
 figures that ``isthmus reproduce`` runs. ``benchmarks/`` calls the same functions.
 """
+
+from isthmus._doors import open_door
+
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {},
+    neighbours={
+        "experiment": "Result",
+        "page": "render_page summarise",
+        "registry": "EXPERIMENTS",
+    },
+)

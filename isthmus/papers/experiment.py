@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.reports.page import Figure
+from isthmus.reports import Figure
 
 
 @dataclass
@@ -204,7 +204,7 @@ def ordering_claim(
 
 def bars(name: str, caption: str, values: dict[str, float], title: str) -> Figure:
     """Return a figure with one bar for each method."""
-    from isthmus.reports.figures import ACCENT, layout, numbers, plain
+    from isthmus.reports import ACCENT, layout, numbers, plain
 
     data: dict[str, Any] = {
         "type": "bar",
@@ -227,7 +227,7 @@ def lines(
     **axes: Any,
 ) -> Figure:
     """Return a figure with one curve for each method."""
-    from isthmus.reports.figures import LINES, layout, line
+    from isthmus.reports import LINES, layout, line
 
     data = [
         line(x, y, LINES[k % len(LINES)], name=label, showlegend=True, mode="lines+markers")

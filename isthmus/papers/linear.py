@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from isthmus._linalg import Array
 from isthmus._validation import check_count
-from isthmus.regression.linear import LinearRegressor
+from isthmus.regression import LinearRegressor
 
 
 class PaperRegression(LinearRegressor, ABC):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from isthmus.papers.experiment import Experiment, Result
 from isthmus.papers.registry import PAPERS
-from isthmus.reports.page import Section, render
+from isthmus.reports import Section, render
 
 
 def summarise(found: Sequence[tuple[Experiment, Result]]) -> str:

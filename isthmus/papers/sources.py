@@ -11,6 +11,7 @@ from scipy.ndimage import gaussian_filter
 from sklearn.utils import Bunch
 
 from isthmus.datasets import (
+    SETS,
     DatasetNotFoundError,
     load_faces,
     load_jester,
@@ -22,7 +23,6 @@ from isthmus.datasets import (
     load_table,
     load_usps,
 )
-from isthmus.datasets.registry import SETS
 
 GENERATED = "generated"
 """Begins the sentence on data that are not those of the paper."""

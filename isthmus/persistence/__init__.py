@@ -18,13 +18,18 @@ attributes. A file of another format is refused with the version that wrote it.
 ``parts.py`` and ``deferred.py`` are of the writer: files that are not ready, signals that wait.
 """
 
-from isthmus.persistence.errors import ModelFileError
-from isthmus.persistence.errors import SignatureError as SignatureError
-from isthmus.persistence.models import describe, load, save
+from isthmus._doors import open_door
 
-__all__ = [
-    "ModelFileError",
-    "describe",
-    "load",
-    "save",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "errors": "ModelFileError",
+        "models": "describe load save",
+    },
+    neighbours={
+        "errors": "SignatureError",
+        "outputs": "Output Outputs write_atomically",
+        "pages": "content_policy",
+        "signing": "signer",
+    },
+)

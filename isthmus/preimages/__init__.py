@@ -32,42 +32,33 @@ then ``candidates(X, n_best)`` returns, for each input, outputs and their log-pr
 ==========================  ================================================================
 """
 
-from isthmus.preimages.base import Preimage as Preimage
-from isthmus.preimages.candidate_search import CandidateSearch
-from isthmus.preimages.distance import Distance
-from isthmus.preimages.exact import Exact as Exact
-from isthmus.preimages.fixed_point import FixedPoint
-from isthmus.preimages.generators import (
-    AlignedClassifier,
-    Dictionary,
-    Generator,
-    JointNgrams,
-    LogPool,
-    MoleculeLibrary,
-    NeighbourAnswers,
-)
-from isthmus.preimages.gradient import Gradient
-from isthmus.preimages.graphs import GraphSearch
-from isthmus.preimages.learned import Learned
-from isthmus.preimages.make import make_preimage as make_preimage
-from isthmus.preimages.nearest import Nearest
-from isthmus.preimages.paths import PathSearch as PathSearch
-from isthmus.preimages.sequences import SequenceSearch
+from isthmus._doors import open_door
 
-__all__ = [
-    "AlignedClassifier",
-    "CandidateSearch",
-    "Dictionary",
-    "Distance",
-    "FixedPoint",
-    "Generator",
-    "Gradient",
-    "GraphSearch",
-    "JointNgrams",
-    "Learned",
-    "LogPool",
-    "MoleculeLibrary",
-    "Nearest",
-    "NeighbourAnswers",
-    "SequenceSearch",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "candidate_search": "CandidateSearch",
+        "distance": "Distance",
+        "fixed_point": "FixedPoint",
+        "generators.classifier": "AlignedClassifier",
+        "generators.generator": "Generator",
+        "generators.joint": "JointNgrams",
+        "generators.molecules": "MoleculeLibrary",
+        "generators.neighbours": "Dictionary NeighbourAnswers",
+        "generators.pool": "LogPool",
+        "gradient": "Gradient",
+        "graphs": "GraphSearch",
+        "learned": "Learned",
+        "nearest": "Nearest",
+        "sequences": "SequenceSearch",
+    },
+    neighbours={
+        "base": "Preimage",
+        "exact": "Exact",
+        "graph_moves": "random_code",
+        "make": "make_preimage",
+        "object_losses": "ObjectLosses",
+        "paths": "PathSearch",
+        "rank_order": "ranks",
+    },
+)

@@ -24,8 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import ROUNDING, Array
 from isthmus._saved import saved
 from isthmus._validation import BaseEstimator, check_array, check_count
-from isthmus.kernels.gram import owned, take
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import is_precomputed, owned, take
 from isthmus.preimages.targets import Targets
 
 

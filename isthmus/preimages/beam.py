@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.kernels.sequences.encoding import Ints
+from isthmus.kernels.sequences import Ints
 from isthmus.preimages.ngram_index import NgramTarget
 from isthmus.preimages.sequence_moves import stack_padded
 

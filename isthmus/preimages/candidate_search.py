@@ -9,9 +9,7 @@ import numpy as np
 
 from isthmus._linalg import Array
 from isthmus._saved import saved
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal, take
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import gram, gram_diagonal, is_precomputed, take
 from isthmus.preimages.base import RankingPreimage, rank_all, smallest
 from isthmus.preimages.targets import Targets
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array
 from isthmus._validation import check_count, check_option
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels import gram_diagonal
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.fixed_point import warn_hopeless
 from isthmus.preimages.forms import DistanceForm, kernel_form

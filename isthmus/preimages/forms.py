@@ -15,8 +15,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, Product, RationalQuadratic
 
 from isthmus._linalg import Array
-from isthmus.kernels.distances import PROFILE_FLOOR, EuclideanKernel
-from isthmus.kernels.products import DotProductKernel
+from isthmus.kernels import PROFILE_FLOOR, DotProductKernel, EuclideanKernel
 
 
 @dataclass(frozen=True)

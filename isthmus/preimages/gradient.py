@@ -13,8 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus._linalg import Array
 from isthmus._saved import saved
 from isthmus._validation import warn
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels import gram, gram_diagonal
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.batch_descent import Objective, minimise_batch
 from isthmus.preimages.fixed_point import _as_rows

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array, row_blocks
-from isthmus.kernels.graphs.graph import Graph, as_graphs, edge_marks
-from isthmus.kernels.graphs.marginalised import GraphKernel
-from isthmus.kernels.graphs.packed import pack
-from isthmus.kernels.sequences.labels import label_matrix
+from isthmus.kernels import Graph, GraphKernel
+from isthmus.kernels.graphs import as_graphs, edge_marks, pack
+from isthmus.kernels.sequences import label_matrix
 from isthmus.preimages.graph_rules import GraphRules
 
 Ints = NDArray[np.int64]

@@ -11,12 +11,10 @@ from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
 from isthmus._saved import saved
-from isthmus._solvers.cross_entropy import Bernoulli, Categorical, cross_entropy
+from isthmus._solvers import Bernoulli, Categorical, cross_entropy
 from isthmus._validation import check_count, check_flag, check_option
-from isthmus.kernels import gram
-from isthmus.kernels.graphs.graph import Graph, as_graph, edge_marks
-from isthmus.kernels.graphs.marginalised import GraphKernel
-from isthmus.kernels.pursuit import greedy_pursuit
+from isthmus.kernels import Graph, GraphKernel, as_graph, gram, greedy_pursuit
+from isthmus.kernels.graphs import edge_marks
 from isthmus.preimages import graph_moves as moves
 from isthmus.preimages.base import RankingPreimage, rank_all, smallest
 from isthmus.preimages.best_seen import BestSeen

@@ -14,12 +14,10 @@ from sklearn.utils import check_random_state
 from isthmus._linalg import Array, spreads
 from isthmus._saved import saved
 from isthmus._validation import check_memory, check_number, check_option, check_weights
-from isthmus.kernels import RBF, gram
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import RBF, gram, is_precomputed, resolve_kernel
 from isthmus.preimages.base import Preimage
 from isthmus.preimages.noised import ALPHAS, LEVELS, NoisedRegression
-from isthmus.preimages.ranks import column_ranks, ranks
+from isthmus.preimages.rank_order import column_ranks, ranks
 from isthmus.preimages.targets import Targets, parts
 
 _ALPHAS = (1e-3, 1e-2, 3e-2, 1e-1)  # ridge weights that are tried for scores without noise

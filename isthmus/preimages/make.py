@@ -6,11 +6,8 @@ from typing import Any
 
 from sklearn.base import clone
 
-from isthmus.kernels import GraphKernel, PositionKernel
-from isthmus.kernels.graphs.graph import as_graph
-from isthmus.kernels.products import Linear
-from isthmus.kernels.sequences.ngrams import NgramKernel
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import GraphKernel, Linear, PositionKernel, as_graph, is_precomputed
+from isthmus.kernels.sequences import NgramKernel
 from isthmus.preimages.base import Preimage, require_vectors
 from isthmus.preimages.candidate_search import CandidateSearch
 from isthmus.preimages.distance import Distance

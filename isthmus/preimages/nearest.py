@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isthmus._linalg import Array
-from isthmus.kernels.gram import take
+from isthmus.kernels import take
 from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.targets import Targets
 

@@ -16,8 +16,7 @@ from scipy import sparse
 
 from isthmus._linalg import Array
 from isthmus._saved import saved
-from isthmus.kernels.sequences.encoding import Alphabet, Ints
-from isthmus.kernels.sequences.ngrams import NgramKernel, ngram_levels
+from isthmus.kernels.sequences import Alphabet, Ints, NgramKernel, ngram_levels
 
 
 @saved(matrix="d n", depths="d", keys="d+-1", lengths="n")

@@ -21,8 +21,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from isthmus._linalg import Array
 from isthmus._validation import N_FOLDS
-from isthmus.kernels.gram import gram
-from isthmus.kernels.selection import landmark_factor
+from isthmus.kernels import gram, landmark_factor
 
 LEVELS = (0.0, 0.125, 0.25, 0.5, 1.0)
 """Noise in units of the columns' standard deviations: none, and up to as much as the objects vary."""

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal
-from isthmus.kernels.sequences.encoding import Ints
-from isthmus.kernels.sequences.ngrams import NgramKernel
+from isthmus.kernels import gram, gram_diagonal
+from isthmus.kernels.sequences import Ints, NgramKernel
 from isthmus.preimages.ngram_index import NgramIndex
 
 

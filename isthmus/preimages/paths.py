@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
-from isthmus._solvers.paths import best_paths
+from isthmus._solvers import best_paths
 from isthmus._validation import check_count, warn
-from isthmus.kernels.sequences.encoding import Alphabet, Ints
-from isthmus.kernels.sequences.positions import PositionKernel
+from isthmus.kernels import PositionKernel
+from isthmus.kernels.sequences import Alphabet, Ints
 from isthmus.preimages.base import RankingPreimage, rank_all
 from isthmus.preimages.sizes import check_sizes
 from isthmus.preimages.targets import Targets

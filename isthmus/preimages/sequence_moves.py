@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.kernels.sequences.encoding import Ints
+from isthmus.kernels.sequences import Ints
 from isthmus.preimages.best_seen import BestSeen
 
 Losses = Callable[[Ints, Ints], Array]

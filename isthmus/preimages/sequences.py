@@ -10,13 +10,10 @@ from sklearn.linear_model import RidgeCV
 from sklearn.utils import check_random_state
 
 from isthmus._linalg import Array
-from isthmus._solvers.cross_entropy import InversionCodes, cross_entropy, decode_inversions
+from isthmus._solvers import InversionCodes, cross_entropy, decode_inversions
 from isthmus._validation import check_count, check_option, warn
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal
-from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences
-from isthmus.kernels.sequences.ngrams import NgramKernel
-from isthmus.kernels.wrappers import is_precomputed
+from isthmus.kernels import gram, gram_diagonal, is_precomputed
+from isthmus.kernels.sequences import Alphabet, Ints, NgramKernel, as_sequences
 from isthmus.preimages.base import RankingPreimage, smallest
 from isthmus.preimages.beam import beam_search
 from isthmus.preimages.best_seen import BestSeen

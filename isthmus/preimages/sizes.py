@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.kernels.sequences.encoding import Ints
+from isthmus.kernels.sequences import Ints
 
 _LARGEST = 100_000  # symbols or nodes; searches take more than linear time and would seem to hang
 

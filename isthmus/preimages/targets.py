@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import BLOCK, Array, row_blocks
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal, take
+from isthmus.kernels import gram, gram_diagonal, take
 
 
 def parts(n: int, width: int) -> Iterator[slice]:

@@ -26,17 +26,27 @@ solved from rows.
 ================  =============================================================================
 """
 
-from isthmus.problems.form import Folds as Folds
-from isthmus.problems.form import Form as Form
-from isthmus.problems.form import Spectrum as Spectrum
-from isthmus.problems.frame import Frame as Frame
-from isthmus.problems.gaps import MissingModel as MissingModel
-from isthmus.problems.gram import GramForm as GramForm
-from isthmus.problems.moments import MomentForm as MomentForm
-from isthmus.problems.rows import RowForm as RowForm
-from isthmus.problems.splits import CheckedRows as CheckedRows
-from isthmus.problems.splits import Split as Split
-from isthmus.problems.streams.sources import Rows
-from isthmus.problems.sums import Moments
+from isthmus._doors import open_door
 
-__all__ = ["Moments", "Rows"]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "streams.sources": "Rows",
+        "sums": "Moments",
+    },
+    neighbours={
+        "blocks": "BlockMoments",
+        "form": "FoldForms Form GRAM_DIGITS RIDGE_SAFE Spectrum",
+        "frame": "Frame output_units ridge_in_units scales_x",
+        "gaps": "MissingModel",
+        "gram": "Centre GramForm",
+        "missing": "expected_form fit_missing unit_of_seen",
+        "moments": "MomentForm MomentScores",
+        "parallel": "limit_threads thread_map",
+        "paths": "FoldPath RefitPath expanded_errors pairs",
+        "ridge": "Distinct Folds RidgeSpectrum is_partition",
+        "rows": "RowForm ScoreStack off",
+        "scores": "OutputMean QUICK_SCORES TestRows score_path",
+        "splits": "CheckedRows Split checked_folds dense_rows without_empty",
+    },
+)

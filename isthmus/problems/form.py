@@ -124,7 +124,7 @@ class Form(ABC):
 
     @classmethod
     @abstractmethod
-    def folds(cls, rows: CheckedRows, scale: bool | str, splits: Sequence[Split]) -> Folds:
+    def folds(cls, rows: CheckedRows, scale: bool | str, splits: Sequence[Split]) -> FoldForms:
         """The problems that are left when folds are taken away."""
 
     @abstractmethod
@@ -215,7 +215,7 @@ def _rough_norm(A: Array) -> float:
     return norm
 
 
-class Folds(ABC):
+class FoldForms(ABC):
     """All rows of a cross-validation, from which one fold after the other is taken away."""
 
     def __init__(self, rows: CheckedRows, scale: bool | str) -> None:

@@ -14,11 +14,12 @@ from isthmus._linalg import (
     EPS,
     Array,
     column_scales,
+    column_units,
+    graded_units,
     out_of_range,
     power_of_two,
     weight_unit,
 )
-from isthmus._linalg.graded import column_units, graded_units
 
 if TYPE_CHECKING:
     from isthmus.problems.sums import Moments

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import EPS, Array, column_scales, row_blocks
-from isthmus._linalg.eigen import descending_eigh
-from isthmus.problems.form import KEPT_VARIANCE, Folds, Form, Remake, Spectrum, SquaredForm
+from isthmus._linalg import EPS, Array, column_scales, descending_eigh, row_blocks
+from isthmus.problems.form import KEPT_VARIANCE, FoldForms, Form, Remake, Spectrum, SquaredForm
 from isthmus.problems.frame import Frame, scales_x
 from isthmus.problems.rows import RowFolds, RowForm
 from isthmus.problems.splits import CheckedRows, Split
@@ -107,7 +106,7 @@ class Centre:
         return K
 
 
-class GramFolds(Folds):
+class GramFolds(FoldForms):
     """Folds by parts of the Gram matrix of all rows; it is made anew for each only if scaled."""
 
     def __init__(self, rows: CheckedRows, scale: bool | str) -> None:

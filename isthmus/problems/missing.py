@@ -10,9 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from isthmus._linalg import EPS, Array, power_of_two, weight_unit
-from isthmus._linalg.eigen import descending_eigh, leading_pairs
-from isthmus._linalg.roots import rows_of_moments
+from isthmus._linalg import (
+    EPS,
+    Array,
+    descending_eigh,
+    leading_pairs,
+    power_of_two,
+    rows_of_moments,
+    weight_unit,
+)
 from isthmus._validation import warn
 from isthmus.problems.frame import Units, output_units
 from isthmus.problems.gaps import GapCovariance, Gaps, MissingModel, Normal

@@ -11,9 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus._linalg import Array, column_scales
-from isthmus._linalg.eigen import descending_eigh
-from isthmus.problems.form import GRAM_DIGITS, KEPT_VARIANCE, Folds, Remake, Spectrum, SquaredForm
+from isthmus._linalg import Array, column_scales, descending_eigh
+from isthmus.problems.form import (
+    GRAM_DIGITS,
+    KEPT_VARIANCE,
+    FoldForms,
+    Remake,
+    Spectrum,
+    SquaredForm,
+)
 from isthmus.problems.frame import (
     NO_UNITS,
     Frame,
@@ -33,7 +39,7 @@ GramProduct = Callable[[Array], Array]
 # Bytes of a stack of folds, and of the moments of the parts of a partition.
 _STACK_BYTES = 2**25
 _PARTS_BYTES = 2**28
-# Folds are stacked where one is so many times smaller than X'X, and if there are so many of them.
+# FoldForms are stacked where one is so many times smaller than X'X, and if there are so many of them.
 _STACK_ORDER = 8
 _STACK_LEAST = 4
 
@@ -140,7 +146,7 @@ class MomentScores:
 # -- folds ------------------------------------------------------------------------------------
 
 
-class MomentFolds(Folds):
+class MomentFolds(FoldForms):
     """Training folds as the moments of the whole less those of the held-out rows."""
 
     def __init__(self, rows: CheckedRows, scale: bool | str, splits: Sequence[Split]) -> None:

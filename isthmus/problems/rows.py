@@ -21,7 +21,7 @@ from isthmus._linalg import (
     sample_divisor,
     weight_unit,
 )
-from isthmus.problems.form import Folds, Form, Spectrum
+from isthmus.problems.form import FoldForms, Form, Spectrum
 from isthmus.problems.frame import (
     NO_UNITS,
     Frame,
@@ -146,7 +146,7 @@ class RowForm(Form):
         return RowForm(self.frame, self.Y / y_unit, *squares, self.X / x_unit)
 
 
-class RowFolds(Folds):
+class RowFolds(FoldForms):
     """Every fold from its own rows."""
 
     def without(self, split: Split) -> RowForm:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._linalg import Array, orthonormal_basis
-from isthmus._linalg.roots import rows_of_moments, triangular_rows
+from isthmus._linalg import Array, orthonormal_basis, rows_of_moments, triangular_rows
 from isthmus.problems.frame import NO_UNITS, Units, frame_of
 from isthmus.problems.gaps import GapCovariance
 from isthmus.problems.moments import MomentForm

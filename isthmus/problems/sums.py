@@ -13,8 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isthmus._linalg import Array, column_scales, roots, row_blocks
-from isthmus._linalg.roots import Rows
+from isthmus._linalg import (
+    ROWS_PER_COLUMN,
+    Array,
+    Rows,
+    column_scales,
+    digits_of,
+    downdated,
+    few_rows_of,
+    row_blocks,
+    rows_of_moments,
+    stacked,
+    triangular_rows,
+    trusted_factor,
+    trusted_rows,
+)
 from isthmus._saved import saved
 from isthmus._validation import check_memory
 from isthmus.problems.splits import dense_rows
@@ -183,7 +196,7 @@ class Moments:
 
     @property
     def factor(self) -> Array:
-        return np.hstack(roots.triangular_rows(*self.few_rows()))
+        return np.hstack(triangular_rows(*self.few_rows()))
 
     @classmethod
     def from_squares(
@@ -217,13 +230,13 @@ class Moments:
         """Return at most ``2 * n_features`` rows of x and y that have the moments ``xx`` and ``xy``."""
         if self._source is not None:
             source, self._source = self._source, None
-            if (rows := roots.trusted_rows(self.xx, self.xy, self._live())) is not None:
+            if (rows := trusted_rows(self.xx, self.xy, self._live())) is not None:
                 self._proved = self.xx.diagonal().copy()
                 return rows
-            self._rows = roots.few_rows_of(source(), *self.xy.shape)
+            self._rows = few_rows_of(source(), *self.xy.shape)
         if self._rows is not None:
             return self._rows
-        rows, digits = roots.rows_of_moments(self.xx, self.xy, self._live())
+        rows, digits = rows_of_moments(self.xx, self.xy, self._live())
         if self._proved is None:
             warn_of_digits(
                 "The factor of these second moments", digits, "sum the rows by from_data"
@@ -237,7 +250,7 @@ class Moments:
         """The rows that were summed, centred, times the root of their weights."""
         if X.shape[0] == 1:
             return  # nothing is left of a single row
-        size = max(256, roots.ROWS_PER_COLUMN * X.shape[1])
+        size = max(256, ROWS_PER_COLUMN * X.shape[1])
         for rows in row_blocks(X.shape[0], size):
             A, B = self.centred(dense_rows(X[rows]), Y[rows])
             if weights is not None:
@@ -256,11 +269,11 @@ class Moments:
         if n_rows > 2 * len(self.xx) and self._is_trusted(self.xx.diagonal()):
             self._proved = self.xx.diagonal().copy()
         else:
-            self._rows = roots.few_rows_of(rows(), *self.xy.shape)
+            self._rows = few_rows_of(rows(), *self.xy.shape)
 
     def _is_trusted(self, variances: Array) -> bool:
         live = self._live()
-        return roots.trusted_factor(self.xx[np.ix_(live, live)], variances[live]) is not None
+        return trusted_factor(self.xx[np.ix_(live, live)], variances[live]) is not None
 
     # -- rows in, rows out -------------------------------------------------------------------------
 
@@ -358,12 +371,12 @@ class Moments:
         variances = whole.xx.diagonal()  # rounding errors are those of the whole
         varies = whole.y_squares > 0
         share = (self.y_squares[varies] / whole.y_squares[varies]).min(initial=1.0)
-        digits = roots.digits_of(float(share))
+        digits = digits_of(float(share))
         if self._is_trusted(variances):
             self._proved = variances.copy()
         else:
-            removed = roots.stacked([part.few_rows(), part._mean_row(whole, self.weight)])
-            self._rows, x_digits = roots.downdated(whole.few_rows(), removed)
+            removed = stacked([part.few_rows(), part._mean_row(whole, self.weight)])
+            self._rows, x_digits = downdated(whole.few_rows(), removed)
             digits = min(digits, x_digits)
         warn_of_digits("What is left after subtract", digits, "compute it from its own rows")
 

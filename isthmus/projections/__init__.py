@@ -16,10 +16,15 @@ All but the last are the leading eigenvectors of one problem with another matrix
 form by size and fits any rows, ``crossval.py`` chooses ridge and components, ``held_out.py`` judges.
 """
 
-from isthmus.projections.cca import KernelCCA
-from isthmus.projections.coir import COIR
-from isthmus.projections.kdr import KDR
-from isthmus.projections.morp import MORP
-from isthmus.projections.sir import SIR, KernelSIR
+from isthmus._doors import open_door
 
-__all__ = ["COIR", "KDR", "MORP", "SIR", "KernelCCA", "KernelSIR"]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "cca": "KernelCCA",
+        "coir": "COIR",
+        "kdr": "KDR",
+        "morp": "MORP",
+        "sir": "KernelSIR SIR",
+    },
+)

@@ -23,15 +23,16 @@ from isthmus._validation import (
     validate_data,
     warn,
 )
-from isthmus.features.left_out import rows_within
-from isthmus.features.samples import accepts_sparse, check_no_kernel
-from isthmus.kernels.distinct import deal_by_content
-from isthmus.kernels.gram import take
-from isthmus.kernels.samples import looks_like_vectors, needs_vectors
-from isthmus.kernels.selection import METHODS
-from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.streams.blockwise import FittedToBlocks
-from isthmus.problems.streams.sources import as_rows
+from isthmus.features import accepts_sparse, check_no_kernel, rows_within
+from isthmus.kernels import (
+    METHODS,
+    deal_by_content,
+    is_precomputed,
+    looks_like_vectors,
+    needs_vectors,
+    take,
+)
+from isthmus.problems.streams import FittedToBlocks, as_rows
 from isthmus.projections.crossval import Coordinates, choose, leave_one_out_ridge, mean_score
 from isthmus.projections.eigen import Axes, Ridge, rank_of
 from isthmus.projections.features import FeatureProblem

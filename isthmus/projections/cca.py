@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
-from isthmus.kernels import gram
-from isthmus.kernels.gram import take
+from isthmus.kernels import gram, take
 from isthmus.problems import Moments
-from isthmus.problems.streams.sources import as_rows
+from isthmus.problems.streams import as_rows
 from isthmus.projections.base import OutputSide
 from isthmus.projections.coir import COIR
 from isthmus.projections.couplings import OutputSmoother

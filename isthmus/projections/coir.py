@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus._linalg import Array, require_squares
 from isthmus._validation import check_number
-from isthmus.kernels.samples import looks_like_vectors, needs_vectors
+from isthmus.kernels import looks_like_vectors, needs_vectors
 from isthmus.projections.base import KernelProjection, OutputSide, seed_of
 from isthmus.projections.couplings import OutputSmoother
 from isthmus.projections.eigen import Ridge

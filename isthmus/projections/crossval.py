@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array, spreads
-from isthmus.features import KernelMap
-from isthmus.features.left_out import left_out_ridge
+from isthmus.features import KernelMap, left_out_ridge
 from isthmus.projections.eigen import Ridge
 from isthmus.projections.problem import OutputSide
 from isthmus.projections.rows import KernelSide

@@ -30,8 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from isthmus._linalg import GRAM_RANK_TOL, Array, inverse_factor
-from isthmus._linalg.eigen import leading_pairs
+from isthmus._linalg import GRAM_RANK_TOL, Array, inverse_factor, leading_pairs
 
 Apply = Callable[[Array], Array]
 # A block this much wider than the answer converges where eigenvalues crowd.

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
-from isthmus.problems import Moments
-from isthmus.problems.blocks import BlockMoments
+from isthmus.problems import BlockMoments, Moments
 from isthmus.projections.eigen import Axes, ridge_whitening, solve_features
 from isthmus.projections.held_out import Judge, VectorJudge, judged_rows
 from isthmus.projections.problem import Fit, OutputSide, Rows

@@ -14,9 +14,8 @@ from isthmus._linalg import BLOCK_ROWS, Array, row_blocks
 from isthmus._saved import saved
 from isthmus._validation import BaseEstimator, finite_answer, validate_data
 from isthmus.expansion import Expansion
-from isthmus.kernels import gram
-from isthmus.kernels.gram import length, take
-from isthmus.problems.streams.blockwise import maps_blocks
+from isthmus.kernels import gram, length, take
+from isthmus.problems.streams import maps_blocks
 
 
 class SupervisedTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._linalg import ROUNDING, Array
-from isthmus.kernels.distinct import sample_groups
+from isthmus.kernels import sample_groups
 
 # Few enough to follow a curve, enough to average noise: the judge is the same for all methods.
 N_NEIGHBOURS = 10

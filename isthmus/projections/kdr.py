@@ -21,9 +21,7 @@ from isthmus._validation import (
     validate_data,
     warn,
 )
-from isthmus.kernels import center_train, median_gamma
-from isthmus.kernels.distinct import deal_by_content
-from isthmus.kernels.resolve import resolve_kernel
+from isthmus.kernels import center_train, deal_by_content, median_gamma, resolve_kernel
 from isthmus.projections.base import seed_of
 from isthmus.projections.coir import kernel_outputs
 from isthmus.projections.crossval import mean_score

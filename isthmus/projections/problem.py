@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array, column_signs
 from isthmus._validation import check_memory, warn
-from isthmus.kernels.checks import CHEAP_ORDER, check_psd, extreme_eigenvalues
-from isthmus.problems.gram import Centre
+from isthmus.kernels import CHEAP_ORDER, check_psd, extreme_eigenvalues
+from isthmus.problems import Centre
 from isthmus.projections.couplings import Coupling
 from isthmus.projections.eigen import (
     Apply,

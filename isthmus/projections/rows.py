@@ -13,14 +13,23 @@ from sklearn.gaussian_process.kernels import Kernel as GPKernel
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_weights
 from isthmus.features import Landmarks
-from isthmus.kernels import Linear, Precomputed, center_train, check_precomputed, gram
-from isthmus.kernels.checks import check_gram_finite, missing_part
-from isthmus.kernels.composite import is_psd
-from isthmus.kernels.gram import length, owned, take
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.kernels.samples import looks_like_vectors
-from isthmus.kernels.wrappers import is_precomputed
-from isthmus.problems.splits import checked_folds
+from isthmus.kernels import (
+    Linear,
+    Precomputed,
+    center_train,
+    check_gram_finite,
+    check_precomputed,
+    gram,
+    is_precomputed,
+    is_psd,
+    length,
+    looks_like_vectors,
+    missing_part,
+    owned,
+    resolve_kernel,
+    take,
+)
+from isthmus.problems import checked_folds
 from isthmus.projections.slices import is_categorical
 
 OF_KERNELS, OF_ROWS = 1e-13, 1e-26

@@ -11,7 +11,7 @@ from sklearn.utils import check_scalar
 
 from isthmus._linalg import spreads
 from isthmus._validation import check_option, warn
-from isthmus.kernels.distinct import content_places
+from isthmus.kernels import content_places
 
 _WHOLE = 1e-9  # by which a share may miss a whole number of slices through rounding
 SLICINGS = ("auto", "classes", "quantiles", "kmeans")

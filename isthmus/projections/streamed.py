@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from isthmus._linalg import Array, spreads
 from isthmus._validation import check_enough_samples
-from isthmus.features.sampling import draw_sample
-from isthmus.problems import Moments
-from isthmus.problems.streams.near_sums import near_moments
-from isthmus.problems.streams.sources import Rows
+from isthmus.features import draw_sample
+from isthmus.problems import Moments, Rows
+from isthmus.problems.streams import near_moments
 from isthmus.projections.features import MomentProblem, find_peaks, take_larger
 from isthmus.projections.problem import OutputSide
 from isthmus.projections.rows import OF_KERNELS, InputFeatures, KernelSide
-from isthmus.regression.streamed import check_targets
+from isthmus.regression import check_targets
 
 Features = Callable[[NDArray], Array]
 

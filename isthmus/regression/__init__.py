@@ -26,34 +26,34 @@
 ==========================  ==================================================================
 """
 
-from isthmus.regression.bayesian import BayesianStiefelRegression
-from isthmus.regression.block_ridge import BlockRidge
-from isthmus.regression.blocks import join_blocks
-from isthmus.regression.indicator import IndicatorClassifier
-from isthmus.regression.manifold_pls import ManifoldPLS
-from isthmus.regression.multiblock import MultiblockPLS, SequentialPLS
-from isthmus.regression.opls import OPLS
-from isthmus.regression.pcr import PCR
-from isthmus.regression.pls import PLS
-from isthmus.regression.recalibration import SlopeBias, spike
-from isthmus.regression.reduced_rank import ReducedRankRegression
-from isthmus.regression.sparse_factors import SparseFactors
-from isthmus.regression.stiefel import StiefelRegression
+from isthmus._doors import open_door
 
-__all__ = [
-    "OPLS",
-    "PCR",
-    "PLS",
-    "BayesianStiefelRegression",
-    "BlockRidge",
-    "IndicatorClassifier",
-    "ManifoldPLS",
-    "MultiblockPLS",
-    "ReducedRankRegression",
-    "SequentialPLS",
-    "SlopeBias",
-    "SparseFactors",
-    "StiefelRegression",
-    "join_blocks",
-    "spike",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "bayesian.estimator": "BayesianStiefelRegression",
+        "block_ridge": "BlockRidge",
+        "blocks": "join_blocks",
+        "indicator": "IndicatorClassifier",
+        "manifold_pls": "ManifoldPLS",
+        "multiblock": "MultiblockPLS SequentialPLS",
+        "opls": "OPLS",
+        "pcr": "PCR",
+        "pls": "PLS",
+        "recalibration": "SlopeBias spike",
+        "reduced_rank": "ReducedRankRegression",
+        "sparse_factors": "SparseFactors",
+        "stiefel": "StiefelRegression",
+    },
+    neighbours={
+        "base": "LatentRegression",
+        "blocks": "resolve_blocks",
+        "crossval": "PathScores best_index default_alphas default_ranks default_score "
+        "least_cost_index moment_norm path_scores relative_alphas simplest split_weights",
+        "kernel_ridge": "DualRidge dual_ridge",
+        "linear": "LinearRegressor",
+        "pls": "primal_pls",
+        "rank_descent": "Penalty RankProblem singular_form",
+        "streamed": "check_folds check_source check_targets score_moments train_moments",
+    },
+)

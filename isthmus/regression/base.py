@@ -25,7 +25,8 @@ from isthmus._validation import (
     warn,
 )
 from isthmus.problems import (
-    Folds,
+    FoldForms,
+    FoldPath,
     Form,
     Frame,
     GramForm,
@@ -33,11 +34,12 @@ from isthmus.problems import (
     MomentForm,
     Moments,
     RowForm,
+    Rows,
     Split,
+    expected_form,
+    pairs,
 )
-from isthmus.problems.missing import expected_form
-from isthmus.problems.paths import FoldPath, pairs
-from isthmus.problems.streams.sources import Rows, as_rows
+from isthmus.problems.streams import as_rows
 from isthmus.regression.chosen import Numbers, choose_numbers
 from isthmus.regression.crossval import Task, fold_paths
 from isthmus.regression.factors import Factors
@@ -385,7 +387,7 @@ class LatentRegression(FittedMap, ABC):
     # -- folds ---------------------------------------------------------------------------------
 
     def _fold_tasks(
-        self, folds: Folds, splits: Sequence[Split], n_components: int, alphas: list
+        self, folds: FoldForms, splits: Sequence[Split], n_components: int, alphas: list
     ) -> list[Task]:
         """Independent pieces of work, each of which yields splits with their paths."""
 

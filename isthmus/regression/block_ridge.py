@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
-from isthmus._linalg import EPS, Array, require_squares
-from isthmus._linalg.graded import column_units
+from isthmus._linalg import EPS, Array, column_units, require_squares
 from isthmus._validation import check_alpha, check_flag
-from isthmus.kernels.distinct import sample_groups
-from isthmus.problems.ridge import RidgeSpectrum
+from isthmus.kernels import sample_groups
+from isthmus.problems import RidgeSpectrum
 from isthmus.regression.blocks import resolve_blocks
 from isthmus.regression.linear import LinearRegressor
 

@@ -12,13 +12,18 @@ from sklearn.model_selection import PredefinedSplit
 
 from isthmus._linalg import ROUNDING, Array, power_of_two, spreads, weight_unit
 from isthmus._validation import N_FOLDS, check_memory
-from isthmus.kernels.distinct import copy_groups, deal_by_content
-from isthmus.losses.scale import column_medians, robust_scales
-from isthmus.problems import RowForm, Split
-from isthmus.problems.frame import scales_x
-from isthmus.problems.missing import unit_of_seen
-from isthmus.problems.ridge import Distinct, RidgeSpectrum
-from isthmus.problems.splits import dense_rows, without_empty
+from isthmus.kernels import copy_groups, deal_by_content
+from isthmus.losses import column_medians, robust_scales
+from isthmus.problems import (
+    Distinct,
+    RidgeSpectrum,
+    RowForm,
+    Split,
+    dense_rows,
+    scales_x,
+    unit_of_seen,
+    without_empty,
+)
 from isthmus.regression.crossval import (
     default_alphas,
     default_ranks,
@@ -105,10 +110,14 @@ class LeaveOneOut:
             )
         X, self.weights = dense_rows(X), weights
         self.rows = Distinct(copy_groups(X, N_FOLDS, Y), weights)
-        X, own = X[self.rows.places], self.rows.weights
+        own = self.rows.weights
+        X = X if len(own) == len(X) else X[self.rows.places]
         form = RowForm.from_rows(X, self.rows.means(Y), own, scale)
         self.spectrum = RidgeSpectrum.of_rows(form.frame.x(X), own)
-        self.unit = float(own.mean()) * form.frame.ridge_unit(scale) ** 2
+        unit = form.frame.ridge_unit(scale)
+        self.unit = (
+            float(own.mean()) * unit * unit
+        )  # which may be infinite, where a power is an error
 
     def best(self, Y: NDArray) -> tuple[float, Array]:
         """Return the ridge weight of the least squared error, and every row as predicted without it.

@@ -18,12 +18,22 @@ from sklearn.base import clone
 
 from isthmus._linalg import EPS, Array, column_scales, power_of_two, weight_unit
 from isthmus._validation import allow_far_rows, warn
-from isthmus.problems import CheckedRows, Form, MomentForm, Moments, Split
-from isthmus.problems.frame import output_units, ridge_in_units, scales_x
-from isthmus.problems.missing import unit_of_seen
-from isthmus.problems.parallel import thread_map
-from isthmus.problems.paths import FoldPath, RefitPath
-from isthmus.problems.scores import TestRows, score_path
+from isthmus.problems import (
+    CheckedRows,
+    FoldPath,
+    Form,
+    MomentForm,
+    Moments,
+    RefitPath,
+    Split,
+    TestRows,
+    output_units,
+    ridge_in_units,
+    scales_x,
+    score_path,
+    thread_map,
+    unit_of_seen,
+)
 
 Task = Callable[[], Iterable[tuple[int, list[FoldPath]]]]
 """Work that yields splits with their paths, one for each ridge weight."""

@@ -24,8 +24,7 @@ from isthmus._validation import (
     finite_answer,
     validate_data,
 )
-from isthmus.problems.streams.blockwise import FittedToBlocks, by_blocks, maps_blocks, score_source
-from isthmus.problems.streams.sources import as_rows
+from isthmus.problems.streams import FittedToBlocks, as_rows, by_blocks, maps_blocks, score_source
 from isthmus.regression.far_rows import warn_if_far
 
 FLOATS = (np.float64, np.float32)

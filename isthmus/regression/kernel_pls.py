@@ -6,8 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from isthmus._linalg import leading_eigenvector
-from isthmus.problems import GramForm
-from isthmus.problems.form import GRAM_DIGITS
+from isthmus.problems import GRAM_DIGITS, GramForm
 from isthmus.regression.factors import Factors
 
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus._solvers import Reason, SolverResult
-from isthmus._solvers.interior_point import minimise_kinked
-from isthmus.losses.smoothing import PiecewiseLinear
+from isthmus._solvers import Reason, SolverResult, minimise_kinked
+from isthmus.losses import PiecewiseLinear
 from isthmus.regression.rank_descent import RankProblem, balance
 
 _MOST_INPUTS = 1000  # coordinates up to which normal equations are cheaper than very many gradients

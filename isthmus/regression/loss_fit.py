@@ -10,13 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import svd
 
-from isthmus._linalg import Array, power_of_two
-from isthmus._linalg.graded import graded_units
+from isthmus._linalg import Array, graded_units, power_of_two
 from isthmus._solvers import SolverResult
-from isthmus.losses import Loss
-from isthmus.losses.checks import check_user_loss
-from isthmus.losses.residual import ResidualLoss
-from isthmus.losses.scale import robust_scale, robust_scales
+from isthmus.losses import Loss, ResidualLoss, check_user_loss, robust_scale, robust_scales
 from isthmus.problems import RowForm
 from isthmus.regression.factors import Factors
 from isthmus.regression.kinked import fit_outputs, outputs_come_apart

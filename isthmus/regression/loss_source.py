@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from isthmus._linalg import ROUNDING, Array
-from isthmus._linalg.eigen import descending_eigh
-from isthmus.losses import Loss
-from isthmus.losses.registry import get_loss
-from isthmus.losses.scale import robust_scale
-from isthmus.problems import MomentForm, Moments
-from isthmus.problems.streams.sources import Rows
+from isthmus._linalg import ROUNDING, Array, descending_eigh
+from isthmus.losses import Loss, get_loss, robust_scale
+from isthmus.problems import MomentForm, Moments, Rows
 from isthmus.regression.chosen import choose_numbers
 from isthmus.regression.loss_fit import LossFit
 from isthmus.regression.rank_descent import (
@@ -95,12 +91,13 @@ def fit_loss_source(model: Any, source: Rows, n_components: int | None) -> LossF
             f"loss={model.loss!r} needs many passes over Rows that can be read again, and no output_weight."
         )
     X, Y, _ = source.sample(_START_ROWS, 0)
+    moments = source.moments()
     if model._leaves_open():
-        X, Y = X[::2], Y[::2]  # a choice holds several copies of its rows
+        if len(X) < moments.n_samples:  # a choice holds several copies of its rows
+            X, Y = X[::2], Y[::2]
         n_components = model._choose(choose_numbers, X, Y, None)
     y = Y[:, 0] if source.y_is_1d else Y
     first = clone(model).set_params(warm_start=False, verbose=0).fit(X, y)
-    moments = source.moments()
     form: Any = MomentForm.from_moments(moments, model.scale)
     squares, basis = descending_eigh(form.xx)
     kept = squares > ROUNDING * squares[0]

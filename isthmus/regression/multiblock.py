@@ -14,8 +14,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import Array, power_of_two, spreads
-from isthmus._linalg.graded import column_units, graded_units
+from isthmus._linalg import Array, column_units, graded_units, power_of_two, spreads
 from isthmus._saved import saved
 from isthmus._validation import check_count, check_flag, check_option, finite_answer, validate_data
 from isthmus.regression.blocks import resolve_blocks

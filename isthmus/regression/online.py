@@ -11,8 +11,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular, svd
 
 from isthmus._linalg import Array
-from isthmus.losses import Loss, Squared
-from isthmus.losses.scale import robust_scale, robust_scales
+from isthmus.losses import Loss, Squared, robust_scale, robust_scales
 from isthmus.regression.rank_descent import (
     Penalty,
     RankProblem,

@@ -12,13 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._linalg import EPS, Array
-from isthmus._linalg.eigen import descending_eigh
-from isthmus._linalg.graded import ColumnSizes
+from isthmus._linalg import EPS, Array, ColumnSizes, descending_eigh
 from isthmus._validation import check_alpha
-from isthmus.problems import Form, Spectrum
-from isthmus.problems.form import RIDGE_SAFE
-from isthmus.problems.frame import ridge_in_units
+from isthmus.problems import RIDGE_SAFE, Form, Spectrum, ridge_in_units
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.chosen import Numbers
 from isthmus.regression.factors import Factors

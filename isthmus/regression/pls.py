@@ -17,10 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import EPS, ROUNDING, Array, leading_eigenvector
-from isthmus.problems import Folds, Form, GramForm, MomentForm, RowForm, Split
-from isthmus.problems.moments import MomentScores
-from isthmus.problems.paths import FoldPath
-from isthmus.problems.rows import ScoreStack, off
+from isthmus.problems import (
+    FoldForms,
+    FoldPath,
+    Form,
+    GramForm,
+    MomentForm,
+    MomentScores,
+    RowForm,
+    ScoreStack,
+    Split,
+    off,
+)
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.crossval import Task, fold_paths
 from isthmus.regression.factors import Factors
@@ -54,7 +62,7 @@ class PLS(LatentRegression):
         Number of components. "auto" chooses it by cross-validation, with the rule of
         ``ComponentSearchCV``; None takes all there are: least squares. Its five folds are dealt by what
         the rows are, copies together, so that the order of rows changes nothing (``Rows`` and Dask: by
-        position). Folds of neighbours in time, of batches or of scans of one sample are those of
+        position). FoldForms of neighbours in time, of batches or of scans of one sample are those of
         ``ComponentSearchCV(PLS(), cv=...)``: a number (blocks of neighbouring rows, or with ``groups``
         whole groups), "time" or a splitter.
     scale : bool or "y", default=True
@@ -179,7 +187,7 @@ class PLS(LatentRegression):
         return form, factors
 
     def _fold_tasks(
-        self, folds: Folds, splits: Sequence[Split], n_components: int, alphas: list
+        self, folds: FoldForms, splits: Sequence[Split], n_components: int, alphas: list
     ) -> list[Task]:
         stacks = folds.stacks(splits, n_components)
         if not stacks:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus.losses.checks import check_user_loss
-from isthmus.losses.registry import get_loss
+from isthmus.losses import check_user_loss, get_loss
 from isthmus.problems import Frame
 from isthmus.regression.online import ProximalState, oriented_factors, proximal_step
 from isthmus.regression.optimum import RankConstrained

@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 from scipy.linalg import svd
 
 from isthmus._geometry import Euclidean
-from isthmus._linalg import Array
-from isthmus._linalg.graded import ColumnSizes, graded_svd, is_graded
-from isthmus._solvers import SolverResult
-from isthmus._solvers.smoothed import minimise_smoothed
-from isthmus.losses import Loss
-from isthmus.losses.scale import robust_scale
+from isthmus._linalg import Array, ColumnSizes, graded_svd, is_graded
+from isthmus._solvers import SolverResult, minimise_smoothed
+from isthmus.losses import Loss, robust_scale
 from isthmus.problems import Form
 from isthmus.regression.factors import Factors
 

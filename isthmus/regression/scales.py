@@ -10,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._linalg import Array, weighted_median
-from isthmus.losses import Loss
-from isthmus.losses.residual import ResidualLoss
-from isthmus.losses.scale import column_medians, robust_scales
+from isthmus.losses import Loss, ResidualLoss, column_medians, robust_scales
 
 _WINSOR = 4.0  # deviations at which a copy of Y is clipped for the start
 _JUMP = 0.75  # of a jump between alike values and others: 1.345 of this is one whole jump

@@ -14,8 +14,7 @@ from scipy.optimize import minimize
 
 from isthmus._linalg import Array
 from isthmus._solvers import Reason, SolverResult
-from isthmus.losses import Loss
-from isthmus.losses.residual import ResidualLoss
+from isthmus.losses import Loss, ResidualLoss
 from isthmus.regression.kinked import can_sharpen, sharpen
 from isthmus.regression.rank_descent import RankProblem, balance, descend_factors
 

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 
-from isthmus._linalg import Array, spreads
-from isthmus._linalg.graded import graded_svd
+from isthmus._linalg import Array, graded_svd, spreads
 from isthmus._solvers import Reason
 from isthmus._validation import (
     check_flag,
@@ -21,11 +20,9 @@ from isthmus._validation import (
     finite_answer,
     warn,
 )
-from isthmus.losses import Squared
-from isthmus.losses.registry import get_loss
-from isthmus.losses.residual import ResidualLoss
-from isthmus.problems.frame import ridge_in_units, scales_x
-from isthmus.problems.streams.blockwise import by_blocks
+from isthmus.losses import ResidualLoss, Squared, get_loss
+from isthmus.problems import ridge_in_units, scales_x
+from isthmus.problems.streams import by_blocks
 from isthmus.regression.callbacks import (
     CallbackSupportMixin,
     begin_fit,

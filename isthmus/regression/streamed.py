@@ -14,10 +14,7 @@ import numpy as np
 
 from isthmus._linalg import Array, column_scales
 from isthmus._validation import N_FOLDS
-from isthmus.problems import MomentForm, Moments
-from isthmus.problems.paths import expanded_errors
-from isthmus.problems.scores import score_path
-from isthmus.problems.streams.sources import Rows
+from isthmus.problems import MomentForm, Moments, Rows, expanded_errors, score_path
 from isthmus.regression.chosen import Numbers, open_ranks
 from isthmus.regression.crossval import (
     PathScores,

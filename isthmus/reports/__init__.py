@@ -15,8 +15,20 @@ plotly; ``kernel_models.py`` has what takes the place of scores and loadings in 
 ``page.html`` is the page.
 """
 
-from isthmus.reports.page import write_report
+from isthmus._doors import open_door
 
-__all__ = [
-    "write_report",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "page": "write_report",
+    },
+    neighbours={
+        "figures": "ACCENT LINES MUTED layout line markers numbers plain rank_scores",
+        "kernel_models": "expansion_model",
+        "page": "Figure Section render",
+        "pictures": "png_uri",
+        "sections.choice": "answer_rows",
+        "sections.classes": "class_counts",
+        "sections.inputs": "block_rows",
+    },
+)

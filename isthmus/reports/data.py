@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus.inspection import FiguresOfMerit, ParityDisplay, figures_of_merit
-from isthmus.inspection.displays._axes import positions, unit_of
-from isthmus.model_selection.splits import is_auto
-from isthmus.regression.base import LatentRegression
+from isthmus.inspection import FiguresOfMerit, ParityDisplay, figures_of_merit, positions, unit_of
+from isthmus.model_selection import is_auto
+from isthmus.regression import LatentRegression
 from isthmus.reports.kernel_models import expansion_model
 
 # A page with more points and outputs than these is slow to open and no clearer.

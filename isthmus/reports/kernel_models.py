@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.inspection import ScoresDisplay
-from isthmus.inspection.outliers import OutlierStatistic, t2_limit
-from isthmus.inspection.trust import INSIDE_LEVEL
+from isthmus.inspection import INSIDE_LEVEL, OutlierStatistic, ScoresDisplay, t2_limit
 
 _MOST_NUMBERS = 2e7  # of the gradients of all functions at the rows that are asked
 # Rows at which importances are averaged, which leaves errors of about 6 %.

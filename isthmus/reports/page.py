@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from isthmus.persistence.outputs import write_atomically
-from isthmus.persistence.pages import content_policy
-from isthmus.tables.errors import plural
+from isthmus.persistence import content_policy, write_atomically
+from isthmus.tables import plural
 
 _TEMPLATE = Path(__file__).with_name("page.html")
 _SCRIPT = Path(__file__).with_name("page.js")

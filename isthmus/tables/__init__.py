@@ -24,9 +24,22 @@ rows of data from 1 in all other formats. What is decided on the first rows hold
 that contradicts it is an error that names the row.
 """
 
-from isthmus.tables.errors import TableError as TableError
-from isthmus.tables.table import read_table
+from isthmus._doors import open_door
 
-__all__ = [
-    "read_table",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "table": "read_table",
+    },
+    neighbours={
+        "categories": "expand indicate pick_labels",
+        "errors": "TableError plural some",
+        "kinds": "Column",
+        "names": "find_all split_names suggest",
+        "pairs": "Pair Reading align read_pair",
+        "reader": "TableReader split_key",
+        "row_names": "Wanted read_together",
+        "table": "Table describe read_groups",
+        "writing": "WRITABLE Writer",
+    },
+)

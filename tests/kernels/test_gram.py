@@ -29,7 +29,7 @@ from isthmus.kernels import (
     shifted_gram,
 )
 from isthmus.kernels.checks import check_psd, extreme_eigenvalues, missing_part
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.gram_matrix import gram_diagonal
 from isthmus.kernels.resolve import resolve_kernel
 
 

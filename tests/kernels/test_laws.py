@@ -27,7 +27,7 @@ from isthmus.kernels import (
     WeisfeilerLehmanWasserstein,
     gram,
 )
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.gram_matrix import gram_diagonal
 
 RNG = np.random.default_rng(0)
 WORDS = ["".join(RNG.choice(list("abc"), size=k)) for k in (3, 7, 5, 4, 9, 6)]

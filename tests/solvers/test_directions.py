@@ -10,7 +10,7 @@ from isthmus._geometry import Euclidean, Stiefel
 from isthmus._solvers.lbfgs import QuasiNewton
 from isthmus._solvers.line_search import Step
 from isthmus._solvers.problem import Iterate, Problem
-from isthmus.papers.riemannian_pls.conjugate_gradient import _Conjugate
+from isthmus.papers.riemannian_pls.conjugate_gradients import _Conjugate
 
 
 @pytest.fixture(params=range(3))

@@ -6,7 +6,7 @@ import pytest
 from isthmus._geometry import Euclidean
 from isthmus._solvers.line_search import CURVATURE, SUFFICIENT, wolfe
 from isthmus._solvers.problem import Problem
-from isthmus.papers.stiefel_report.steepest_descent import armijo
+from isthmus.papers.stiefel_report.steepest_descents import armijo
 
 CURVES = {
     "parabola": lambda x: ((x - 1) ** 2, 2 * (x - 1)),

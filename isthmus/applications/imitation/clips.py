@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from isthmus.applications.imitation.bvh import Motion
+from isthmus.applications.imitation.clip_transfer import Markers
 from isthmus.applications.imitation.joint_names import joint_positions
 from isthmus.applications.imitation.shoulder_elbow import ShoulderElbowArm
-from isthmus.applications.imitation.transfer import Markers
 
 Array = NDArray[np.float64]
 

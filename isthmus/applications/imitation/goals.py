@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus.applications.imitation.clip_transfer import Markers
 from isthmus.applications.imitation.clips import MOUNTING, ArmClip
 from isthmus.applications.imitation.limb_task import Goal
 from isthmus.applications.imitation.mapping import PlaneMap, posture_normals
-from isthmus.applications.imitation.transfer import Markers
 
 if TYPE_CHECKING:
     from isthmus.applications.imitation.retarget import Retargeter
@@ -177,7 +177,7 @@ def _map(
     palm: Array | None,
 ) -> Goal:
     """The tip by a similarity, and the posture normals of [B2006]_ Sec. 5.3."""
-    from isthmus.applications.imitation.transfer import natural_map
+    from isthmus.applications.imitation.clip_transfer import natural_map
 
     mapping = natural_map(retargeter.arm, markers) if mapping is None else mapping
     left = mapping(markers.left_shoulder)

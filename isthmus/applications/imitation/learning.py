@@ -22,9 +22,7 @@ from isthmus.applications.imitation.preimage import constrained_postures
 from isthmus.compression import compress
 from isthmus.dependency import DependencyRegressor
 from isthmus.features import KernelMap
-from isthmus.kernels import gram
-from isthmus.kernels.gram import gram_diagonal
-from isthmus.kernels.postures import PoseKernel
+from isthmus.kernels import PoseKernel, gram, gram_diagonal
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.preimages import Nearest
 from isthmus.regression import ReducedRankRegression

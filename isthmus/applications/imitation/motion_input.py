@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from isthmus.applications.imitation.amc import read_amc
 from isthmus.applications.imitation.bvh import CMU_UNIT, read_bvh
+from isthmus.applications.imitation.clip_transfer import Markers
 from isthmus.applications.imitation.clips import y_up_to_z_up
 from isthmus.applications.imitation.extras import need
 from isthmus.applications.imitation.joint_names import joint_positions
-from isthmus.applications.imitation.transfer import Markers
 
 Array = NDArray[np.float64]
 

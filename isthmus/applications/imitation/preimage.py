@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.checks import check_joints, check_non_negative
-from isthmus.kernels.gram import gram_diagonal
-from isthmus.kernels.postures import PoseKernel
+from isthmus.kernels import PoseKernel, gram_diagonal
 
 Array = NDArray[np.float64]
 

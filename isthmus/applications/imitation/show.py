@@ -23,11 +23,10 @@ from scipy.spatial.transform import Rotation
 
 from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.clips import MOUNTING
-from isthmus.applications.imitation.dexterity import dexterity
+from isthmus.applications.imitation.dexterity_measures import dexterity
 from isthmus.applications.imitation.extras import make_renderer, need
 from isthmus.applications.imitation.model_files import add_arm_bodies
-from isthmus.persistence.outputs import Output, write_atomically
-from isthmus.persistence.pages import content_policy
+from isthmus.persistence import Output, content_policy, write_atomically
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.board import board_pictures
 from isthmus.applications.imitation.checks import check_trajectory
-from isthmus.applications.imitation.dexterity import dexterity, kinetic_energy
+from isthmus.applications.imitation.dexterity_measures import dexterity, kinetic_energy
 from isthmus.applications.imitation.execution import CONTROLLER, track
 from isthmus.applications.imitation.limb_task import Goal
 from isthmus.applications.imitation.movements import MorphableModel, resample

@@ -21,8 +21,7 @@ from isthmus.auto.methods.treated import RidgeSearch
 from isthmus.auto.splits import is_curve
 from isthmus.features import BlockTreatments
 from isthmus.model_selection import ComponentSearchCV
-from isthmus.regression import PLS, BlockRidge, MultiblockPLS, join_blocks
-from isthmus.regression.blocks import resolve_blocks
+from isthmus.regression import PLS, BlockRidge, MultiblockPLS, join_blocks, resolve_blocks
 
 
 class BlockSearch(InnerSearch):

@@ -13,7 +13,7 @@ import numpy as np
 
 from isthmus._linalg import Array
 from isthmus.auto.clock import check_time
-from isthmus.problems.ridge import Folds, RidgeSpectrum, is_partition
+from isthmus.problems import Folds, RidgeSpectrum, is_partition
 
 _WEIGHTS = np.logspace(2, -3, 11)  # ridge weights per row, of targets in units of their spreads
 _MOST_FOLDS = 10  # beyond, there are too many pairs of folds

@@ -20,9 +20,8 @@ from isthmus.auto.clock import check_time
 from isthmus.auto.methods.kernel_search import DISTANCES
 from isthmus.auto.methods.maps import InnerSearch, KernelModel, LinearMap
 from isthmus.auto.methods.treated import join, mix, outputs_in_spreads
-from isthmus.kernels import gram, median_gamma, shifted_gram
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.problems.ridge import RidgeSpectrum
+from isthmus.kernels import gram, median_gamma, resolve_kernel, shifted_gram
+from isthmus.problems import RidgeSpectrum
 
 _ALPHAS = np.logspace(-11, 2, 27)  # noise, relative to the largest eigenvalue
 _TEMPER = (

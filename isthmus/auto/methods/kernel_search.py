@@ -18,10 +18,8 @@ from isthmus.auto.methods.input_widths import scale_inputs
 from isthmus.auto.methods.maps import InnerSearch, KernelModel, LinearMap
 from isthmus.auto.methods.tails import TailScaler
 from isthmus.features import Landmarks
-from isthmus.kernels import gram, median_gamma, shifted_gram
-from isthmus.kernels.distinct import deal_by_content
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.problems.ridge import Folds, RidgeSpectrum, is_partition
+from isthmus.kernels import deal_by_content, gram, median_gamma, resolve_kernel, shifted_gram
+from isthmus.problems import Folds, RidgeSpectrum, is_partition
 
 SMOOTH = ("rbf",)
 ROUGH = ("laplacian", "l2_laplacian")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import EPS, Array
-from isthmus.problems.rows import ScoreStack
-from isthmus.regression.pls import primal_pls
+from isthmus.problems import ScoreStack
+from isthmus.regression import primal_pls
 
 _STACKED_ROWS = 2_000_000  # numbers in the rows of the problems that are solved together
 

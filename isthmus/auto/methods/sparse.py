@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import check_cv
 
 from isthmus._linalg import Array
-from isthmus._solvers.lasso import lasso_path
+from isthmus._solvers import lasso_path
 from isthmus.auto.clock import check_time
 from isthmus.auto.methods.maps import InnerSearch, LinearMap
 from isthmus.auto.methods.treated import outputs_in_spreads

@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array, spreads
 from isthmus._validation import allow_far_rows
 from isthmus.auto.clock import check_time
-from isthmus.losses.registry import get_loss
-from isthmus.losses.scale import MAD_TO_DEVIATION, robust_scale
+from isthmus.losses import MAD_TO_DEVIATION, get_loss, robust_scale
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.regression import ReducedRankRegression, StiefelRegression
 

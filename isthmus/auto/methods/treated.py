@@ -18,7 +18,7 @@ from isthmus.auto.clock import check_time
 from isthmus.auto.methods.kernel_search import Choice, choose_alphas
 from isthmus.auto.methods.maps import MOST_RANKS, InnerSearch, LinearMap
 from isthmus.auto.methods.pls_stack import pls_paths
-from isthmus.features.treatments import (
+from isthmus.features import (
     Detrend,
     GapDerivative,
     LinearTreatment,
@@ -27,7 +27,7 @@ from isthmus.features.treatments import (
     ScatterCorrection,
     Whittaker,
 )
-from isthmus.problems.ridge import RidgeSpectrum
+from isthmus.problems import RidgeSpectrum
 
 _PER_RANK = 0.5  # what a component more costs, in units of the logarithm of the likelihood
 _LEAST_OF_RANKS = 0.01  # weights of ranks below, relative to the largest, are left out

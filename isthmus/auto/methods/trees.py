@@ -17,7 +17,7 @@ from isthmus._validation import validate_data
 from isthmus.auto.blends import best_shares
 from isthmus.auto.clock import check_time
 from isthmus.auto.methods.maps import FoundModel, InnerSearch
-from isthmus.kernels.distinct import content_places
+from isthmus.kernels import content_places
 
 _N_TREES = 200  # twice as many as in scikit-learn
 _N_TREES_TO_CHOOSE = 8  # in each fold, for each size of the leaves and scale of the inputs

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from isthmus.compression import CompressionPath
 from isthmus.expansion import Expansion
 from isthmus.inspection.displays._axes import Display
-from isthmus.kernels.gram import take
+from isthmus.kernels import take
 
 
 @dataclass(eq=False)

@@ -14,3 +14,15 @@ name                             file                       what two graphs have
 ``from_smiles``, ``to_smiles``   ``molecules.py``           molecules as text, through RDKit
 ===============================  =========================  ========================================
 """
+
+from isthmus._doors import open_door
+
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {},
+    neighbours={
+        "choices": "default_graph_kernel",
+        "graph": "are_graphs as_graphs edge_marks",
+        "packed": "pack",
+    },
+)

@@ -11,3 +11,16 @@ name                      file                  what two sequences have in commo
 ``VectorSequenceKernel``  ``vectors.py``        vectors or pictures at the same place
 ========================  ====================  ==============================================
 """
+
+from isthmus._doors import open_door
+
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {},
+    neighbours={
+        "encoding": "Alphabet Ints as_sequences plain",
+        "labels": "label_matrix",
+        "ngrams": "NgramKernel ngram_levels",
+        "vectors": "are_vectors",
+    },
+)

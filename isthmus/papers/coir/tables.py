@@ -15,7 +15,7 @@ from isthmus.papers.coir.coordinates import (
     statue_scores,
 )
 from isthmus.papers.experiment import Result, Row, average, bars, ordering_claim
-from isthmus.reports.pictures import png_uri
+from isthmus.reports import png_uri
 
 SIR_20, SIR_50 = "kernel SIR, 20 slices", "kernel SIR, 50 slices"
 

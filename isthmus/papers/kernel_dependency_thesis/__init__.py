@@ -22,19 +22,13 @@ figures of Ch. 5 and 6               ``movements.py``; Sec. 6.4 in ``camera.py``
 ===================================  ========================================================
 """
 
-from isthmus.papers.kernel_dependency_thesis.langevin import matrix_langevin, von_mises_fisher
-from isthmus.papers.kernel_dependency_thesis.reduced_sets import (
-    reduce_by_matching_pursuit,
-    reduce_l0,
-    reduce_l1,
-)
-from isthmus.papers.kernel_dependency_thesis.sampler import MetropolisedGibbsRegression
+from isthmus._doors import open_door
 
-__all__ = [
-    "MetropolisedGibbsRegression",
-    "matrix_langevin",
-    "reduce_by_matching_pursuit",
-    "reduce_l0",
-    "reduce_l1",
-    "von_mises_fisher",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "langevin": "matrix_langevin von_mises_fisher",
+        "reduced_sets": "reduce_by_matching_pursuit reduce_l0 reduce_l1",
+        "sampler": "MetropolisedGibbsRegression",
+    },
+)

@@ -12,12 +12,14 @@ from isthmus.applications.imitation import (
     Film,
     Imitator,
     SkinModel,
+    join_clips,
     load_clips,
     pa10,
     pick_skin,
+    point_errors,
+    posture_pool,
     watch,
 )
-from isthmus.applications.imitation.teaching import join_clips, point_errors, posture_pool
 from isthmus.papers.experiment import Claim, Result, Row, bars
 
 ROADS = (

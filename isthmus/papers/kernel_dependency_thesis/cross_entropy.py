@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus._solvers.cross_entropy import (
+from isthmus._solvers import (
     Bernoulli,
     Categorical,
     CrossEntropyResult,

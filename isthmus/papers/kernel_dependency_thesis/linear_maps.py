@@ -8,7 +8,7 @@ from scipy.stats import wilcoxon
 
 from isthmus.datasets import make_kappa_regression, make_low_rank_regression
 from isthmus.papers.experiment import Claim, Result, Row, lines, ordering_claim
-from isthmus.papers.stiefel_report import GeodesicStiefelRegression
+from isthmus.papers.stiefel_report.geodesic import GeodesicStiefelRegression
 from isthmus.regression import (
     PLS,
     BayesianStiefelRegression,

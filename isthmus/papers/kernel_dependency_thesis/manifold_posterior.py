@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._geometry.flows import EuclideanFlow, StiefelFlow
+from isthmus._geometry import EuclideanFlow, StiefelFlow
 from isthmus._linalg import Array
-from isthmus._solvers.mcmc import Flow, Parts
-from isthmus.regression.bayesian.draws import Start
-from isthmus.regression.bayesian.likelihoods import Likelihood
-from isthmus.regression.bayesian.posteriors import Posterior, singular_parts
-from isthmus.regression.bayesian.problem import Prior, Problem
+from isthmus._solvers import Flow, Parts
+from isthmus.regression.bayesian import Likelihood, Posterior, Prior, Problem, Start, singular_parts
 
 
 class ManifoldPosterior(Posterior):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.applications.imitation import dexterity, kinetic_energy, track
-from isthmus.applications.imitation.writing import smoothness, write
+from isthmus.applications.imitation import dexterity, kinetic_energy, smoothness, track, write
 from isthmus.features import KernelMap
 from isthmus.kernels import median_gamma
 from isthmus.papers import sources

@@ -14,14 +14,13 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from isthmus.compression import compress
-from isthmus.compression.select import make_problem, pursue
+from isthmus.compression import compress, make_problem, pursue
 from isthmus.expansion import Expansion
 from isthmus.kernels import median_gamma
 from isthmus.papers import sources
 from isthmus.papers.experiment import Claim, Result, Row, bars, lines, ordering_claim
-from isthmus.papers.kernel_dependency_thesis import reduce_l0, reduce_l1
-from isthmus.reports.pictures import png_uri
+from isthmus.papers.kernel_dependency_thesis.reduced_sets import reduce_l0, reduce_l1
+from isthmus.reports import png_uri
 
 # Sets, and rows to learn from: l1 and l0 solve a problem for each size, in seconds for these.
 PENALTY_SETS = (("german", 400), ("image", 600), ("waveform", 400))

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._linalg import Array
-from isthmus.compression.select import Problem, make_problem, order_points
+from isthmus.compression import Problem, make_problem, order_points
 from isthmus.expansion import Expansion
-from isthmus.kernels.pursuit import Pursuit, greedy_pursuit
+from isthmus.kernels import Pursuit, greedy_pursuit
 from isthmus.papers.kernel_dependency_thesis.sparse import l0_path, l1_path
 
 

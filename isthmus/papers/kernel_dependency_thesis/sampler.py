@@ -10,15 +10,20 @@ import numpy as np
 
 from isthmus._geometry import Stiefel
 from isthmus._linalg import Array
-from isthmus._solvers.mcmc import metropolis_accepts
+from isthmus._solvers import metropolis_accepts
 from isthmus._validation import check_option
 from isthmus.papers.kernel_dependency_thesis.manifold_posterior import ManifoldPosterior
 from isthmus.regression import BayesianStiefelRegression
-from isthmus.regression.bayesian.chains import Settings
-from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
-from isthmus.regression.bayesian.likelihoods import Likelihood
-from isthmus.regression.bayesian.mode import scatter_start
-from isthmus.regression.bayesian.problem import Prior, Problem
+from isthmus.regression.bayesian import (
+    ChainDraws,
+    Likelihood,
+    Prior,
+    Problem,
+    Recorder,
+    Settings,
+    Start,
+    scatter_start,
+)
 
 # Shares of accepted proposals that are tuned for: near the best for a walk in many and in one dimension.
 _TARGETS = {"V": 0.35, "W": 0.35, "s": 0.35, "tau": 0.44, "b": 0.35}

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from isthmus.features import KernelMap
 from isthmus.kernels import Graph, GraphKernel, SequenceKernel
 from isthmus.papers.experiment import Claim, Result, Row, lines
-from isthmus.preimages import GraphSearch, SequenceSearch
-from isthmus.preimages.graph_moves import random_code
+from isthmus.preimages import GraphSearch, SequenceSearch, random_code
 
 # Probability that a walk stops: ten steps in the mean.
 STOP = 0.1

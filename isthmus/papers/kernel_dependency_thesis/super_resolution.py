@@ -16,7 +16,7 @@ from isthmus.kernels import median_gamma
 from isthmus.papers import sources
 from isthmus.papers.experiment import Claim, Result, Row, bars, ordering_claim
 from isthmus.preimages import Distance, FixedPoint, Learned, Nearest
-from isthmus.reports.pictures import png_uri
+from isthmus.reports import png_uri
 
 # Digits to learn from and to test, and kernel axes of the outputs.
 N_TRAIN, N_TEST, N_OUTPUT_AXES = 1500, 300, 300

@@ -12,7 +12,12 @@ Sec. 4, preferences                 ``RatingsRegressor`` (``ratings_regressor.py
 ==================================  ========================================================
 """
 
-from isthmus.papers.morp.inverse import InverseMORP
-from isthmus.papers.morp.ratings_regressor import RatingsRegressor
+from isthmus._doors import open_door
 
-__all__ = ["InverseMORP", "RatingsRegressor"]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "inverse": "InverseMORP",
+        "ratings_regressor": "RatingsRegressor",
+    },
+)

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._linalg import GRAM_RANK_TOL, Array
-from isthmus._linalg.eigen import leading_pairs
+from isthmus._linalg import GRAM_RANK_TOL, Array, leading_pairs
 from isthmus._saved import saved
 from isthmus._validation import (
     BaseEstimator,
@@ -20,8 +19,7 @@ from isthmus._validation import (
     check_number,
     validate_data,
 )
-from isthmus.kernels import center_train, gram
-from isthmus.kernels.resolve import resolve_kernel
+from isthmus.kernels import center_train, gram, resolve_kernel
 
 
 @saved(points_="n .", dual_coef_=". r", offset_="r")

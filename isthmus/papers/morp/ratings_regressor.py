@@ -24,12 +24,9 @@ from isthmus._validation import (
     finite_answer,
     validate_data,
 )
-from isthmus.kernels import gram
-from isthmus.kernels.distinct import content_places, deal_by_content
-from isthmus.kernels.resolve import resolve_kernel
-from isthmus.problems.gaps import MissingModel
-from isthmus.problems.missing import fit_missing
-from isthmus.regression.kernel_ridge import dual_ridge
+from isthmus.kernels import content_places, deal_by_content, gram, resolve_kernel
+from isthmus.problems import MissingModel, fit_missing
+from isthmus.regression import dual_ridge
 
 _LATENT = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # numbers of latent dimensions that are tried
 _RISES = 2  # as many larger numbers were worse: no larger one is tried

@@ -16,33 +16,17 @@ Tables 1 and 2, figures 2 and 3             ``tables.py``, on ``classify_picture
 ==========================================  =====================================================
 """
 
-from isthmus.papers.riemannian_pls.conjugate_gradient import conjugate_gradient
-from isthmus.papers.riemannian_pls.generalised import GeneralisedGrassmann, GeneralisedStiefel
-from isthmus.papers.riemannian_pls.grassmann import (
-    Grassmann,
-    grassmann_distance,
-    principal_angles,
-)
-from isthmus.papers.riemannian_pls.image_sets import (
-    grassmann_distances,
-    image_set_error,
-    image_set_subspaces,
-)
-from isthmus.papers.riemannian_pls.models import RiemannianPLS
-from isthmus.papers.riemannian_pls.oblique import Oblique
-from isthmus.papers.riemannian_pls.product import Product
+from isthmus._doors import open_door
 
-__all__ = [
-    "GeneralisedGrassmann",
-    "GeneralisedStiefel",
-    "Grassmann",
-    "Oblique",
-    "Product",
-    "RiemannianPLS",
-    "conjugate_gradient",
-    "grassmann_distance",
-    "grassmann_distances",
-    "image_set_error",
-    "image_set_subspaces",
-    "principal_angles",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "conjugate_gradients": "conjugate_gradient",
+        "generalised": "GeneralisedGrassmann GeneralisedStiefel",
+        "grassmann": "Grassmann grassmann_distance principal_angles",
+        "image_sets": "grassmann_distances image_set_error image_set_subspaces",
+        "models": "RiemannianPLS",
+        "oblique": "Oblique",
+        "product": "Product",
+    },
+)

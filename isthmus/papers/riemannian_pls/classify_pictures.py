@@ -18,7 +18,8 @@ from sklearn.model_selection import KFold
 from isthmus.losses import Huber, Loss
 from isthmus.model_selection import ComponentSearchCV
 from isthmus.papers import sources
-from isthmus.papers.riemannian_pls import RiemannianPLS, image_set_error, image_set_subspaces
+from isthmus.papers.riemannian_pls.image_sets import image_set_error, image_set_subspaces
+from isthmus.papers.riemannian_pls.models import RiemannianPLS
 from isthmus.papers.trials import (
     ABSOLUTE,
     GRASSMANN,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cholesky, solve_triangular, svd
 
-from isthmus._geometry.base import Array, Geometry
-from isthmus._geometry.stiefel import Stiefel
+from isthmus._geometry import Geometry, Stiefel
+from isthmus._linalg import Array
 from isthmus.papers.riemannian_pls.grassmann import Grassmann
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import svd
 
-from isthmus._geometry.base import Array, Geometry, check_shape
-from isthmus._geometry.geodesics import orthonormalise
-from isthmus._linalg import ROUNDING
+from isthmus._geometry import Geometry, check_shape, orthonormalise
+from isthmus._linalg import ROUNDING, Array
 
 _ORTHONORMAL = 1e-10  # by which products of columns may be off without a change of the basis
 

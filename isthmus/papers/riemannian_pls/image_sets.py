@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
-from isthmus._geometry.base import Array
+from isthmus._linalg import Array
 from isthmus.papers.riemannian_pls.grassmann import grassmann_distance, orthonormal_basis
 
 NEARLY_EQUAL = 1 - 1e-6  # beyond this cosine arccos has lost half of its digits

@@ -17,7 +17,7 @@ from isthmus._saved import saved
 from isthmus._solvers import SolverResult
 from isthmus._validation import check_alpha, check_option, validate_data, warn
 from isthmus.papers.linear import PaperRegression
-from isthmus.papers.riemannian_pls.conjugate_gradient import conjugate_gradient
+from isthmus.papers.riemannian_pls.conjugate_gradients import conjugate_gradient
 from isthmus.papers.riemannian_pls.generalised import GeneralisedGrassmann, GeneralisedStiefel
 from isthmus.papers.riemannian_pls.grassmann import Grassmann
 from isthmus.papers.riemannian_pls.oblique import Oblique

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._geometry.base import Array, Geometry
+from isthmus._geometry import Geometry
+from isthmus._linalg import Array
 
 
 class Oblique(Geometry):

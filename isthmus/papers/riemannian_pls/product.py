@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._geometry.base import Array, Geometry
+from isthmus._geometry import Geometry
+from isthmus._linalg import Array
 
 
 class Product(Geometry):

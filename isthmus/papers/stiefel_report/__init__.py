@@ -16,8 +16,13 @@ Sec. 6.2 and 6.3, Table 4          ``restore_pictures.py``: digits and faces
 ``isthmus.StiefelRegression`` reaches the same optima in closed form or by L-BFGS.
 """
 
-from isthmus.papers.stiefel_report.geodesic import GeodesicStiefelRegression
-from isthmus.papers.stiefel_report.steepest_descent import steepest_descent
-from isthmus.papers.stiefel_report.tanh_absolute import TanhAbsolute
+from isthmus._doors import open_door
 
-__all__ = ["GeodesicStiefelRegression", "TanhAbsolute", "steepest_descent"]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "geodesic": "GeodesicStiefelRegression",
+        "steepest_descents": "steepest_descent",
+        "tanh_absolute": "TanhAbsolute",
+    },
+)

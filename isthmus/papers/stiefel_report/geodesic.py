@@ -12,12 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from isthmus._geometry import StiefelFlow
 from isthmus._linalg import ROUNDING, Array
 from isthmus._validation import check_alpha, warn
-from isthmus.losses import Absolute, Loss, Squared
-from isthmus.losses.registry import get_loss
-from isthmus.losses.residual import ResidualLoss
+from isthmus.losses import Absolute, Loss, ResidualLoss, Squared, get_loss
 from isthmus.papers.linear import PaperRegression
 from isthmus.papers.stiefel_report.tanh_absolute import TanhAbsolute
-from isthmus.regression.rank_descent import Penalty, RankProblem, singular_form
+from isthmus.regression import Penalty, RankProblem, singular_form
 
 # Newton steps for the step lengths of one iteration: two or three find the minimum.
 _NEWTON_STEPS = 6

@@ -24,7 +24,7 @@ from isthmus.papers.trials import (
     judge,
 )
 from isthmus.regression import PCR, PLS, ManifoldPLS, ReducedRankRegression, StiefelRegression
-from isthmus.reports.pictures import png_uri
+from isthmus.reports import png_uri
 
 UNTOUCHED = "the noisy picture itself"
 # Next to none: the rank alone regularises.

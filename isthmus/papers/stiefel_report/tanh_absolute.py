@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from isthmus.losses.base import Array
-from isthmus.losses.residual import ScaleParameter
+from isthmus._linalg import Array
+from isthmus.losses import ScaleParameter
 
 NO_SLOPE_LEFT = 50.0  # x / cosh(x)^2 is 0 in double precision beyond this
 

@@ -1,22 +1,21 @@
 """Generators: what proposes candidates for an answer from the input that it belongs to."""
 
-from isthmus.preimages.generators.alignment import Alignment as Alignment
-from isthmus.preimages.generators.alignment import align as align
-from isthmus.preimages.generators.classifier import AlignedClassifier
-from isthmus.preimages.generators.generator import Generator
-from isthmus.preimages.generators.joint import JointNgrams
-from isthmus.preimages.generators.molecules import MoleculeLibrary
-from isthmus.preimages.generators.molecules import formula as formula
-from isthmus.preimages.generators.molecules import mass as mass
-from isthmus.preimages.generators.neighbours import Dictionary, NeighbourAnswers
-from isthmus.preimages.generators.pool import LogPool
+from isthmus._doors import open_door
 
-__all__ = [
-    "AlignedClassifier",
-    "Dictionary",
-    "Generator",
-    "JointNgrams",
-    "LogPool",
-    "MoleculeLibrary",
-    "NeighbourAnswers",
-]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "classifier": "AlignedClassifier",
+        "generator": "Generator",
+        "joint": "JointNgrams",
+        "molecules": "MoleculeLibrary",
+        "neighbours": "Dictionary NeighbourAnswers",
+        "pool": "LogPool",
+    },
+    neighbours={
+        "alignment": "Alignment align",
+        "molecules": "formula mass",
+        "order": "content_order copy_groups identity",
+        "windows": "are_symbols",
+    },
+)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from isthmus._linalg import BLOCK, Array
-from isthmus.kernels.sequences.encoding import Alphabet, Ints, plain
+from isthmus.kernels.sequences import Alphabet, Ints, plain
 
 _FLOOR = 1e-12  # least share of a chunk: a pair that needs a rare one stays aligned
 _MOST_CHUNK = 4  # of "auto": the longest chunk that is tried

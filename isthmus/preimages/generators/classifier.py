@@ -10,10 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
-from isthmus._solvers.paths import best_paths
+from isthmus._solvers import best_paths
 from isthmus._validation import BaseEstimator, check_option
-from isthmus.kernels.sequences.encoding import Alphabet, Ints, as_sequences, plain
-from isthmus.kernels.sequences.vectors import are_vectors
+from isthmus.kernels.sequences import Alphabet, Ints, are_vectors, as_sequences, plain
 from isthmus.preimages.generators.alignment import cut
 from isthmus.preimages.generators.generator import Generator, merge
 from isthmus.preimages.generators.order import content_order, copy_groups

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus.kernels.sequences.encoding import Alphabet
+from isthmus.kernels.sequences import Alphabet
 
 
 class Generator(ABC):

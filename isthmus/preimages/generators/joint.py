@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._linalg import Array
 from isthmus._validation import BaseEstimator
-from isthmus.kernels.sequences.encoding import Alphabet, as_sequences, plain
+from isthmus.kernels.sequences import Alphabet, as_sequences, plain
 from isthmus.preimages.generators.alignment import cut
 from isthmus.preimages.generators.generator import Generator, merge
 

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._linalg import Array
 from isthmus._saved import saved
 from isthmus._validation import BaseEstimator, check_number, check_option, warn
-from isthmus.kernels.graphs.graph import Graph, as_graph, edge_marks
+from isthmus.kernels import Graph, as_graph
+from isthmus.kernels.graphs import edge_marks
 from isthmus.preimages.generators.generator import Generator
 from isthmus.preimages.generators.order import identity
 from isthmus.preimages.graph_rules import bond_order

@@ -10,9 +10,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from isthmus._linalg import TIE, Array
 from isthmus._validation import BaseEstimator
-from isthmus.kernels import SequenceKernel, gram
-from isthmus.kernels.gram import owned, take
-from isthmus.kernels.sequences.encoding import Alphabet, plain
+from isthmus.kernels import SequenceKernel, gram, owned, take
+from isthmus.kernels.sequences import Alphabet, plain
 from isthmus.preimages.generators.generator import Generator, merge
 from isthmus.preimages.generators.order import first_of_each
 

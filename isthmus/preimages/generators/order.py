@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.kernels.sequences.encoding import plain
+from isthmus.kernels.sequences import plain
 
 
 def identity(thing: Any) -> Any:

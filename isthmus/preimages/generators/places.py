@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from isthmus._linalg import Array
 from isthmus._saved import saved
-from isthmus.kernels.sequences.encoding import Ints
+from isthmus.kernels.sequences import Ints
 
 _UNSEEN = np.log(1e-6)  # of a chunk that a symbol never had, where likelihoods are compared
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from isthmus.kernels.sequences.encoding import Alphabet, Ints
+from isthmus.kernels.sequences import Alphabet, Ints
 
 
 def are_symbols(sequences: Any) -> bool:

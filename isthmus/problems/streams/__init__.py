@@ -17,3 +17,16 @@ file                what it has
 ``dask_maps.py``    predictions of Dask collections, which stay lazy
 =================== ===========================================================================
 """
+
+from isthmus._doors import open_door
+
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {},
+    neighbours={
+        "blockwise": "FittedToBlocks by_blocks maps_blocks score_source",
+        "dask_rows": "DaskRows",
+        "near_sums": "near_moments",
+        "sources": "as_rows",
+    },
+)

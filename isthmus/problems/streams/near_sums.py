@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from isthmus._linalg import Array
-from isthmus._linalg.roots import TRUSTED
+from isthmus._linalg import TRUSTED, Array
 from isthmus.problems.sums import Moments
 
 

@@ -20,8 +20,21 @@
 ==================  =====================================================================
 """
 
-from isthmus.regression.bayesian.chains import ChainReport
-from isthmus.regression.bayesian.estimator import BayesianStiefelRegression
-from isthmus.regression.bayesian.subspaces import SubspacePosterior
+from isthmus._doors import open_door
 
-__all__ = ["BayesianStiefelRegression", "ChainReport", "SubspacePosterior"]
+__getattr__, __dir__, __all__ = open_door(
+    __name__,
+    {
+        "chains": "ChainReport",
+        "estimator": "BayesianStiefelRegression",
+        "subspaces": "SubspacePosterior",
+    },
+    neighbours={
+        "chains": "Settings",
+        "draws": "ChainDraws Recorder Start",
+        "likelihoods": "Likelihood",
+        "mode": "scatter_start",
+        "posteriors": "Posterior singular_parts",
+        "problem": "Prior Problem",
+    },
+)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from isthmus._linalg import Array
 from isthmus._saved import saved
-from isthmus._solvers.chains import bulk_ess, split_rhat, tail_ess
+from isthmus._solvers import bulk_ess, split_rhat, tail_ess
 from isthmus._validation import warn
 from isthmus.regression.bayesian.draws import ChainDraws, Start
 from isthmus.regression.bayesian.gibbs import gibbs_chain

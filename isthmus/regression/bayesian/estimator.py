@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from isthmus._linalg import Array
 from isthmus.problems import Form, Frame, MomentForm, Moments, RowForm
-from isthmus.problems.streams.sources import as_rows
+from isthmus.problems.streams import as_rows
 from isthmus.regression.bayesian.chains import Settings, judge, run_chain, run_chains
 from isthmus.regression.bayesian.draws import ChainDraws, Start, flat
 from isthmus.regression.bayesian.parameters import check_parameters, choose_sampler

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._linalg import Array
-from isthmus._linalg.eigen import descending_eigh
-from isthmus._solvers.mcmc import Parts
+from isthmus._linalg import Array, descending_eigh
+from isthmus._solvers import Parts
 from isthmus.regression.bayesian.draws import Start
 from isthmus.regression.bayesian.likelihoods import GaussianEvaluation
 from isthmus.regression.bayesian.posteriors import FreeFactorPosterior, singular_parts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._geometry.flows import EuclideanFlow
-from isthmus._solvers.mcmc import DualAveraging, Flow, Parts, hmc_step, warmup_windows
+from isthmus._geometry import EuclideanFlow
+from isthmus._solvers import DualAveraging, Flow, Parts, hmc_step, warmup_windows
 from isthmus.regression.bayesian.draws import ChainDraws, Recorder, Start
 from isthmus.regression.bayesian.posteriors import Posterior
 

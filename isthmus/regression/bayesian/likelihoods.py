@@ -10,9 +10,17 @@ from scipy.special import gammaln
 from scipy.stats import laplace, norm, t
 
 from isthmus._linalg import Array
-from isthmus.losses import Absolute, HuberRows, Logistic, Loss, Poisson, Squared
-from isthmus.losses.registry import get_loss
-from isthmus.losses.residual import ResidualLoss, check_positive
+from isthmus.losses import (
+    Absolute,
+    HuberRows,
+    Logistic,
+    Loss,
+    Poisson,
+    ResidualLoss,
+    Squared,
+    check_positive,
+    get_loss,
+)
 
 NAMES = ("gaussian", "laplace", "student")
 _GRID, _REACH = 20001, 60.0  # numerical law of a loss, in units of its scale

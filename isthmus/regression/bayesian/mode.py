@@ -22,8 +22,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from isthmus._linalg import Array
-from isthmus.losses import Absolute, Loss
-from isthmus.losses.scale import robust_scale
+from isthmus.losses import Absolute, Loss, robust_scale
 from isthmus.regression.bayesian.draws import Start
 from isthmus.regression.bayesian.likelihoods import Likelihood, ScaledLoss
 from isthmus.regression.bayesian.noise import Noise, noise_mode

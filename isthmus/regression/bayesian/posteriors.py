@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from isthmus._geometry.flows import EuclideanFlow
+from isthmus._geometry import EuclideanFlow
 from isthmus._linalg import Array
-from isthmus._solvers.mcmc import Flow, Parts, metropolis_accepts
+from isthmus._solvers import Flow, Parts, metropolis_accepts
 from isthmus.regression.bayesian.draws import Start
 from isthmus.regression.bayesian.gibbs import dense_factors, dense_problem
 from isthmus.regression.bayesian.likelihoods import GaussianEvaluation, Likelihood, evaluation

@@ -14,7 +14,7 @@ from isthmus._linalg import BLOCK, Array, row_blocks
 from isthmus._saved import saved
 from isthmus._validation import check_array, finite_answer
 from isthmus.losses import Logistic
-from isthmus.problems.streams.blockwise import by_blocks
+from isthmus.problems.streams import by_blocks
 from isthmus.regression.base import LatentRegression
 from isthmus.regression.bayesian.draws import flat
 from isthmus.regression.bayesian.export import inference_data

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from isthmus._solvers.psis import LeaveOneOut, psis_loo
+from isthmus._solvers import LeaveOneOut, psis_loo
 from isthmus.problems import Frame
 from isthmus.regression.bayesian.draws import ChainDraws
 from isthmus.regression.bayesian.likelihoods import Likelihood

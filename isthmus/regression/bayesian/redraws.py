@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from isthmus._linalg import Array
-from isthmus._solvers.mcmc import metropolis_accepts
+from isthmus._solvers import metropolis_accepts
 from isthmus.regression.bayesian.noise import Noise
 from isthmus.regression.bayesian.problem import Problem
 

@@ -9,7 +9,7 @@ import numpy as np
 from isthmus._linalg import Array
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Section
-from isthmus.tables.categories import pick_labels
+from isthmus.tables import pick_labels
 
 
 def class_counts(

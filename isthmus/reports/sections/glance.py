@@ -11,7 +11,7 @@ from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section
 from isthmus.reports.pictures import MOST_PICTURES, png_uri
-from isthmus.tables.errors import plural
+from isthmus.tables import plural
 
 # Rows of the table and bars of a histogram that fit on a screen.
 _MOST_COLUMNS = 30

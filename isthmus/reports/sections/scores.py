@@ -10,7 +10,7 @@ from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.kernel_models import kernel_scores
 from isthmus.reports.page import Figure, Section
-from isthmus.tables.errors import plural
+from isthmus.tables import plural
 
 _TITLE = "Scores and outliers"
 _MOST_RINGED = 500  # outliers that are drawn

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from isthmus._linalg import Array
-from isthmus.inspection import rmse
-from isthmus.inspection.order import trend_p_value
-from isthmus.inspection.trust import INSIDE_LEVEL
+from isthmus.inspection import INSIDE_LEVEL, rmse, trend_p_value
 from isthmus.reports import figures as fig
 from isthmus.reports.data import ReportData
 from isthmus.reports.page import Figure, Section

@@ -24,7 +24,7 @@ from isthmus.applications.imitation import (
 )
 from isthmus.applications.imitation.goals import MOUNTINGS
 from isthmus.applications.imitation.joint_names import joint_indices
-from isthmus.applications.imitation.mocap_story import best_mounting
+from isthmus.applications.imitation.mocap_stories import best_mounting
 from isthmus.applications.imitation.trajectory_files import trajectory_bytes
 
 CMU = ("Hips", "LeftShoulder", "LeftArm", "RightShoulder", "RightArm", "RightForeArm", "RightHand")

@@ -18,10 +18,10 @@ from isthmus.applications.imitation import (
     track,
     transfer,
 )
+from isthmus.applications.imitation.clip_transfer import MARKERS, at_rest, natural_map
 from isthmus.applications.imitation.clips import joint_positions, markers_from_positions
 from isthmus.applications.imitation.execution import CONTROLLER
 from isthmus.applications.imitation.mapping import normal_jacobian
-from isthmus.applications.imitation.transfer import MARKERS, at_rest, natural_map
 from isthmus.datasets import load_mocap
 
 real_data = pytest.mark.skipif(

@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from isthmus import PLS, DependencyRegressor, KernelMap, Landmarks
 from isthmus.dependency.candidates import CandidateRanking
 from isthmus.kernels import SequenceKernel, SpectrumKernel, gram
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.gram_matrix import gram_diagonal
 from isthmus.preimages.generators import AlignedClassifier, Dictionary, LogPool, NeighbourAnswers
 from isthmus.preimages.object_losses import ObjectLosses
 

@@ -11,7 +11,7 @@ from isthmus.dependency.candidates import CandidateRanking
 from isthmus.dependency.held_out import HeldOut, choose, middle_of_best
 from isthmus.dependency.open_choice import beats, choose_open
 from isthmus.kernels import PositionKernel, SequenceKernel, gram
-from isthmus.kernels.gram import gram_diagonal
+from isthmus.kernels.gram_matrix import gram_diagonal
 from isthmus.preimages import AlignedClassifier, SequenceSearch
 
 from .test_generators import dictionary

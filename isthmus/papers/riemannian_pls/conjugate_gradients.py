@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from isthmus._solvers.descent import DECREASE_WINDOW, Direction, StopRule, descend
-from isthmus._solvers.line_search import Step, wolfe
-from isthmus._solvers.problem import GeometryLike, Iterate, Objective, Problem
-from isthmus._solvers.progress import Progress
-from isthmus._solvers.result import Array, Callback, SolverResult
+from isthmus._linalg import Array
+from isthmus._solvers import (
+    DECREASE_WINDOW,
+    Callback,
+    Direction,
+    GeometryLike,
+    Iterate,
+    Objective,
+    Problem,
+    Progress,
+    SolverResult,
+    Step,
+    StopRule,
+    descend,
+    wolfe,
+)
 
 
 def conjugate_gradient(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from isthmus.applications.imitation.actor import Film, Scene
 from isthmus.applications.imitation.arm import SerialArm
 from isthmus.applications.imitation.branches import starting_postures
+from isthmus.applications.imitation.clip_transfer import Markers
 from isthmus.applications.imitation.clips import ArmClip
 from isthmus.applications.imitation.execution import CONTROLLER, track
 from isthmus.applications.imitation.goals import MOUNTINGS, SIDEWAYS
@@ -23,7 +24,6 @@ from isthmus.applications.imitation.retarget import Retargeter
 from isthmus.applications.imitation.retargeted import Retargeted
 from isthmus.applications.imitation.shoulder_elbow import pa10
 from isthmus.applications.imitation.show import Story
-from isthmus.applications.imitation.transfer import Markers
 
 Progress = Callable[[str, int, int], None]
 Array = NDArray[np.float64]

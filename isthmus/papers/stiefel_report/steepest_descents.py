@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from isthmus._solvers.descent import Direction, StopRule, descend
-from isthmus._solvers.line_search import MAX_TRIALS, Step, falls
-from isthmus._solvers.problem import GeometryLike, Iterate, Objective, Problem
-from isthmus._solvers.progress import Progress
-from isthmus._solvers.result import Array, Callback, SolverResult
+from isthmus._linalg import Array
+from isthmus._solvers import (
+    MAX_TRIALS,
+    Callback,
+    Direction,
+    GeometryLike,
+    Iterate,
+    Objective,
+    Problem,
+    Progress,
+    SolverResult,
+    Step,
+    StopRule,
+    descend,
+    falls,
+)
 
 GROWTH = 4.0  # the first trial is this much longer than the last accepted step
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from isthmus._linalg import Array
 from isthmus._validation import check_array, check_count
 from isthmus.model_selection.component_search import ComponentSearchCV
-from isthmus.regression.pls import PLS
+from isthmus.regression import PLS
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ def cross_entropy(
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus._solvers.cross_entropy import Bernoulli, cross_entropy
+    >>> from isthmus._solvers.cross_entropy_search import Bernoulli, cross_entropy
     >>> wanted = np.array([1, 0, 1, 1, 0])
     >>> found = cross_entropy(
     ...     lambda codes: np.abs(codes - wanted).sum(axis=1),

@@ -42,7 +42,7 @@ from isthmus.compression.sizes import (
     size_by_tolerance,
     size_by_validation,
 )
-from isthmus.kernels.pursuit import Pursuit
+from isthmus.kernels import Pursuit
 
 _GOOD_ENOUGH = 1e-5  # of the outputs' squares: no exchange is worth its time
 _SMALL_EXPANSION = (

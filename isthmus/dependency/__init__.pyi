@@ -1,0 +1,5 @@
+from isthmus.dependency.regressor import DependencyRegressor as DependencyRegressor
+
+__all__ = [
+    "DependencyRegressor",
+]
