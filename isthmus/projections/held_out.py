@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._linalg import ROUNDING, Array
+from isthmus._linalg import ROUNDING, TIE, Array
 from isthmus.kernels import sample_groups
 
 # Few enough to follow a curve, enough to average noise: the judge is the same for all methods.
@@ -71,9 +71,10 @@ class Judge(ABC):
         counts = np.bincount(copy_of, self.weights[train]).astype(np.float64)
         known = train[first]
         k = min(N_NEIGHBOURS, len(known))
-        found: Any = NearestNeighbors(n_neighbors=k).fit(Z[known])
-        near = found.kneighbors(Z[test], return_distance=False)
-        shares = counts[near]
+        found: Any = NearestNeighbors(n_neighbors=min(2 * k, len(known))).fit(Z[known])
+        distances, near = found.kneighbors(Z[test])
+        # One input may have several outputs: rounding would decide which of them is the last.
+        shares = counts[near] * (distances <= distances[:, [k - 1]] * (1.0 + TIE))
         shares /= shares.sum(axis=1, keepdims=True)
         return self._explained(known[near], shares, known, counts, test)
 

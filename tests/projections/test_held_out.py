@@ -328,3 +328,14 @@ def test_a_sample_of_an_exact_fit_is_judged_by_its_own_outputs(monkeypatch, outp
         model = COIR(kernel="linear", kernel_y="precomputed", solver="dense", alpha=1.0, **FOLDS)
         model.fit(X, Y[:, :2] @ Y[:, :2].T)
         assert model.held_out_score_ > 0.5  # outputs of other rows: below zero
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_input_with_two_outputs_at_the_last_neighbour_counts_with_both(order):
+    """Their distances differ by rounding at most, which must not decide which of them counts."""
+    Z = np.concatenate([np.linspace(0.1, 0.9, 9), [1.0, 1.0 + 1e-15], [0.0, 0.05]])[:, None]
+    outputs = np.concatenate([np.zeros(9), [3.0, 9.0][::order], [1.0, 2.0]])[:, None]
+    judge = VectorJudge(outputs)
+    found = judge.scores(Z, np.arange(11), np.array([11, 12]))
+    guess = 12.0 / 11.0
+    assert_allclose(found, 1 - ((1 - guess) ** 2 + (2 - guess) ** 2) / 0.5)
